@@ -1,0 +1,68 @@
+"""Learn online without falling below the policy that runs today.
+
+`make_policy` makes a policy from the catalogue of conservative bandit algorithms; the policy
+decides round by round so that, with probability 1 - delta, the cumulative reward never falls
+below (1 - alpha) of what the baseline would have earned, at every round or at checkpoints.
+
+References
+----------
+E. Garcelon, M. Ghavamzadeh, A. Lazaric, M. Pirotta (2020). Improved algorithms for conservative
+exploration in bandits. AAAI.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from handrail._version import __version__
+
+if TYPE_CHECKING:
+    from handrail import testing as testing
+    from handrail.errors import InputError, NoGuaranteeWarning
+    from handrail.policies.algorithm import Algorithm
+    from handrail.policies.catalogue import algorithm, algorithms
+    from handrail.policies.decision import Decision
+    from handrail.policies.make import make_policy
+    from handrail.policies.policy import Policy, load_policy
+
+__all__ = [
+    "Algorithm",
+    "Decision",
+    "InputError",
+    "NoGuaranteeWarning",
+    "Policy",
+    "__version__",
+    "algorithm",
+    "algorithms",
+    "load_policy",
+    "make_policy",
+    "testing",
+]
+
+_HOMES: Final = {
+    "Algorithm": "handrail.policies.algorithm",
+    "Decision": "handrail.policies.decision",
+    "InputError": "handrail.errors",
+    "NoGuaranteeWarning": "handrail.errors",
+    "Policy": "handrail.policies.policy",
+    "algorithm": "handrail.policies.catalogue",
+    "algorithms": "handrail.policies.catalogue",
+    "load_policy": "handrail.policies.policy",
+    "make_policy": "handrail.policies.make",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first asked for: the compiler behind the policies is heavy."""
+    if name == "testing":
+        return import_module("handrail.testing")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'handrail' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,48 @@
+"""How far one arm's empirical mean can be from its mean, by name.
+
+References
+----------
+P. Auer, N. Cesa-Bianchi, P. Fischer (2002). Finite-time analysis of the multiarmed bandit
+problem. Y. Wu, R. Shariff, T. Lattimore, C. Szepesvari (2016). Conservative bandits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from handrail.bounds.mixture import two_sided_mixture
+from handrail.compiled import compiled
+
+__all__ = ["ARM_WIDTHS", "MIXTURE", "TWO_ZETA_3", "UCB1", "WU", "arm_width"]
+
+WU: Final = 0
+UCB1: Final = 1
+MIXTURE: Final = 2
+
+ARM_WIDTHS: Final = {"wu": WU, "ucb1": UCB1, "mixture": MIXTURE}
+
+TWO_ZETA_3: Final = 2.4041138063191885
+"""Two sides times zeta(3) = sum 1/N^3: by how much `wu` as printed overspends its delta."""
+
+
+@compiled
+def arm_width(
+    width: int, plays: int, now: int, arms: int, noise: float, level: float, rho: float
+) -> float:
+    """Return the half-width of the confidence interval of an arm played N >= 1 times.
+
+    Notes
+    -----
+    - `wu`: sigma sqrt( 2 log(K N^3 / level) / N ); all K arms, all N, both sides hold together
+      with probability 1 - 2 zeta(3) level.
+    - `ucb1`: sqrt( 2 log t / N ), t the current round. It has no delta and no proved level
+      here: for reference only.
+    - `mixture`: the two-sided boundary at level / K, divided by N.
+    """
+    count = float(plays)
+    if width == WU:
+        return noise * math.sqrt(2.0 * math.log(arms * count * count * count / level) / count)
+    if width == UCB1:
+        return math.sqrt(2.0 * math.log(now) / count)
+    return two_sided_mixture(count * noise * noise, rho, level / arms) / count

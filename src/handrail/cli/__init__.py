@@ -1,0 +1,69 @@
+"""The `handrail` command, one file per subcommand.
+
+Nothing heavy is imported before a subcommand needs it: ``handrail --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from handrail._version import __version__
+from handrail.cli import algorithms
+from handrail.errors import InputError
+
+__all__ = ["main"]
+
+_SUBCOMMANDS = (algorithms,)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports bad usage in the one-line form of every other error."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise InputError("command line", message, f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="handrail",
+        description="Learn online without falling below the policy that runs today.",
+    )
+    parser.add_argument("--version", action="version", version=f"handrail {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for module in _SUBCOMMANDS:
+        module.register(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 if all is well, 1 for a negative verdict, 2 for bad input, 130 after Ctrl-C.
+    """
+    parser = _parser()
+    try:
+        chosen = parser.parse_args(arguments)
+        if not hasattr(chosen, "run"):
+            parser.print_help()
+            return 0
+        return int(chosen.run(chosen))
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`handrail algorithms | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

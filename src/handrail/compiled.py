@@ -1,0 +1,102 @@
+"""The one way code is compiled here: Numba, typed, cached by the content of the sources.
+
+Numba's on-disk cache checks the file of a compiled function but not the files of the functions
+it calls: after a rule is edited, its callers would still be served from the cache with the old
+rule inside. So the cache folder carries a hash of all sources of the package in its name; an
+edit anywhere starts an empty folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numba.core.config
+import platformdirs
+
+__all__ = ["cache_folder", "compiled"]
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+_PACKAGE = Path(__file__).parent
+_DAYS_KEPT = 30
+
+
+def cache_folder() -> Path:
+    """Return where handrail keeps what can be made again: ``$HANDRAIL_CACHE`` or the user's cache.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder; it need not exist yet.
+    """
+    chosen = os.environ.get("HANDRAIL_CACHE")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("handrail"))
+
+
+def _sources_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(_PACKAGE)).encode())
+        digest.update(b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _prepare() -> str | None:
+    """Make the folder for this state of the sources; None where nothing can be written."""
+    root = cache_folder() / "compiled"
+    folder = root / _sources_hash()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+        os.utime(folder)
+    except OSError:
+        return None
+    horizon = time.time() - _DAYS_KEPT * 86400
+    for old in root.iterdir():
+        try:
+            if old != folder and old.stat().st_mtime < horizon:
+                shutil.rmtree(old, ignore_errors=True)
+        except OSError:
+            continue
+    return str(folder)
+
+
+_FOLDER = _prepare()
+
+
+def compiled(function: _F) -> _F:
+    """Compile a function with Numba; it keeps its type and runs without the interpreter's lock.
+
+    The uncompiled function stays reachable as ``function.py_func``.
+
+    Parameters
+    ----------
+    function : callable
+        A function of numbers, arrays and records.
+
+    Returns
+    -------
+    callable
+        The same function, compiled at its first call, or loaded from the cache.
+    """
+    if _FOLDER is None:
+        return cast(_F, numba.njit(nogil=True)(function))
+    # Numba chooses a function's cache folder while it decorates it, from this setting alone; put
+    # back at once, so that other packages' functions go where their users want them.
+    config: Any = numba.core.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = _FOLDER
+    try:
+        return cast(_F, numba.njit(nogil=True, cache=True)(function))
+    finally:
+        config.CACHE_DIR = before

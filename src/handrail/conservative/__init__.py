@@ -1,0 +1,1 @@
+"""What keeps us safe: the ledger, the past bounds, the selections, the schedules."""

@@ -1,0 +1,91 @@
+"""The ledger: what the baseline would have earned, what was given up, what came in.
+
+An action a is safe at round t when its certified margin is >= 0:
+
+    margin(a) = sum_{S_b} mu_b + past_and_now(a) + slack(t) - (1 - alpha) sum_{i <= t} mu_b(i)
+
+Collecting the coefficient of every round's mu_b, rounds of S_b carry +alpha, rounds of S and the
+present one carry -(1 - alpha); what past_and_now and slack have to make up for is the *need*.
+"""
+
+from __future__ import annotations
+
+from handrail.compiled import compiled
+from handrail.records import Ledger, Rules
+
+__all__ = ["add", "need", "record_decision", "record_reward", "record_waived", "relief"]
+
+
+@compiled
+def add(total: float, rest: float, value: float) -> tuple[float, float]:
+    """Add to a running sum whose rounding error is kept apart (Knuth's exact two-sum)."""
+    result = total + value
+    virtual = result - total
+    error = (total - (result - virtual)) + (value - virtual)
+    return result, rest + error
+
+
+@compiled
+def _same_mean(ledger: Ledger, mean: float) -> bool:
+    return ledger.round == 0 or (ledger.constant == 1 and mean == ledger.mean)
+
+
+@compiled
+def need(rules: Rules, ledger: Ledger, mean: float) -> float:
+    """Return (1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b if this round is not the baseline's.
+
+    Notes
+    -----
+    While the baseline's mean never changed, it is mu_b (s + 1 - alpha t): count times mean, which
+    does not depend on how the rounds were added up. Otherwise (1 - alpha) (forgone + mu_b) -
+    alpha spared, from running sums.
+    """
+    if _same_mean(ledger, mean):
+        return mean * (ledger.plays + 1 - rules.alpha * (ledger.round + 1))
+    given_up = ledger.forgone + ledger.forgone_rest + mean
+    return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
+
+
+@compiled
+def relief(rules: Rules, ledger: Ledger, mean: float) -> float:
+    """Return by how much playing the baseline would exceed its own demand: -need + mu_b."""
+    return mean - need(rules, ledger, mean)
+
+
+@compiled
+def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
+    """Count a decided round; promise = max(lower, 0) of its action as of now."""
+    ledger.constant = 1 if _same_mean(ledger, mean) else 0
+    ledger.round += 1
+    ledger.mean = mean
+    if baseline:
+        ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, mean)
+        return
+    ledger.plays += 1
+    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
+    ledger.pending += 1
+    ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, promise)
+
+
+@compiled
+def _end_pending(ledger: Ledger, promise: float) -> None:
+    ledger.pending -= 1
+    ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, -promise)
+    if ledger.pending == 0:
+        ledger.promised = 0.0
+        ledger.promised_rest = 0.0
+
+
+@compiled
+def record_reward(ledger: Ledger, promise: float, reward: float) -> None:
+    """Replace a pending round's promise by its reward."""
+    _end_pending(ledger, promise)
+    ledger.rewards += 1
+    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
+
+
+@compiled
+def record_waived(ledger: Ledger, promise: float) -> None:
+    """Close a pending round without a reward: its promise stays for good."""
+    _end_pending(ledger, promise)
+    ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)

@@ -1,0 +1,111 @@
+"""Past bounds: lower bounds on the reward of the rounds in S, alone and with one more action.
+
+`arm-sums`, `martingale` and `oracle` are a past plus the action's own lower bound (or true
+mean); `self-normalised` bounds both in one, along the summed features.
+
+References
+----------
+Y. Wu et al. (2016), Conservative bandits (`arm-sums`). A. Kazerouni et al. (2017), Conservative
+contextual linear bandits (`self-normalised`). E. Garcelon et al. (2020), Improved algorithms for
+conservative exploration in bandits, Eqs. (6), (7) and (12) (`martingale`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from handrail.bounds.cumulative import cumulative
+from handrail.compiled import compiled
+from handrail.records import Floats, Ints, Ledger, Rules
+
+__all__ = [
+    "ARM_SUMS",
+    "CLIPS",
+    "MARTINGALE",
+    "NONE",
+    "ORACLE",
+    "PASTS",
+    "SELF_NORMALISED",
+    "arm_sums",
+    "clipped",
+    "martingale",
+    "oracle_sums",
+    "past_plus_now",
+    "self_normalised",
+]
+
+NONE: Final = 0
+ARM_SUMS: Final = 1
+SELF_NORMALISED: Final = 2
+MARTINGALE: Final = 3
+ORACLE: Final = 4
+
+PASTS: Final = {
+    "none": NONE,
+    "arm-sums": ARM_SUMS,
+    "self-normalised": SELF_NORMALISED,
+    "martingale": MARTINGALE,
+    "oracle": ORACLE,
+}
+
+CLIPS: Final = {"none": 0, "zero": 1}
+
+
+@compiled
+def clipped(rules: Rules, value: float) -> float:
+    """Cut a past term at 0, below which no sum of means >= 0 can lie, unless told otherwise."""
+    return max(value, 0.0) if rules.clip == 1 else value
+
+
+@compiled
+def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
+    """Return sum_k N_k max(lower_k, 0), N_k the plays of arm k in S, rewarded yet or not."""
+    total = 0.0
+    for arm in range(plays.size):
+        if plays[arm] > 0:
+            total += plays[arm] * clipped(rules, lower[arm])
+    return total
+
+
+@compiled
+def oracle_sums(plays: Ints, truth: Floats) -> float:
+    """Return sum_k N_k mu_k."""
+    total = 0.0
+    for arm in range(plays.size):
+        total += plays[arm] * truth[arm]
+    return total
+
+
+@compiled
+def martingale(rules: Rules, ledger: Ledger) -> float:
+    """Return max(sum r - psi, 0) over the rewards that came, plus the promises of the others.
+
+    A round without a reward counts max(lower, 0) as of its decision.
+    """
+    psi = cumulative(
+        rules.cumulative,
+        ledger.rewards,
+        rules.noise,
+        rules.martingale_level,
+        rules.cumulative_rho,
+    )
+    earned = clipped(rules, ledger.reward + ledger.reward_rest - psi)
+    promised = ledger.promised + ledger.promised_rest
+    return earned + promised + ledger.waived + ledger.waived_rest
+
+
+@compiled
+def self_normalised(rules: Rules, centre: float, square: float, beta: float) -> float:
+    """Return max(<theta_hat, x> - beta ||x||_{V^-1}, 0), given the product and the squared norm."""
+    return clipped(rules, centre - beta * math.sqrt(max(square, 0.0)))
+
+
+@compiled
+def past_plus_now(
+    rules: Rules, past: float, lower: Floats, truth: Floats, certified: Floats
+) -> None:
+    """Fill in past_and_now(a) = past + max(lower_a, 0), or past + mu_a for an oracle."""
+    for action in range(lower.size):
+        now = truth[action] if rules.past == ORACLE else max(lower[action], 0.0)
+        certified[action] = past + now

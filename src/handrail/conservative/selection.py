@@ -1,0 +1,109 @@
+"""Selections: which of the actions to play, given their bounds and margins.
+
+The baseline's mean is known, so it is an upper and a lower bound at once. It is never among the
+safe actions, and the most optimistic one only if its mean exceeds every other upper bound. Ties
+among other actions go to the lowest index.
+
+References
+----------
+E. Garcelon et al. (2020), Improved algorithms for conservative exploration in bandits, Eq. (8).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from handrail.compiled import compiled
+from handrail.records import Floats
+
+__all__ = [
+    "BASELINE_EVENT",
+    "CONSTRAINED",
+    "EVENTS",
+    "LARGEST_LOWER",
+    "LARGEST_LOWER_LITERAL",
+    "OPTIMISTIC",
+    "OPTIMISTIC_EVENT",
+    "SAFE_EVENT",
+    "SELECTIONS",
+    "TWO_STEP",
+    "most_optimistic",
+    "select",
+]
+
+OPTIMISTIC: Final = 0
+TWO_STEP: Final = 1
+LARGEST_LOWER: Final = 2
+LARGEST_LOWER_LITERAL: Final = 3
+CONSTRAINED: Final = 4
+
+SELECTIONS: Final = {
+    "optimistic": OPTIMISTIC,
+    "two-step": TWO_STEP,
+    "largest-lower": LARGEST_LOWER,
+    "largest-lower-literal": LARGEST_LOWER_LITERAL,
+    "constrained": CONSTRAINED,
+}
+
+OPTIMISTIC_EVENT: Final = 0
+SAFE_EVENT: Final = 1
+BASELINE_EVENT: Final = 2
+
+EVENTS: Final = ("optimistic", "safe", "baseline")
+"""E1, E2 and E3 of the paper."""
+
+
+@compiled
+def most_optimistic(upper: Floats, skip: int) -> int:
+    """Return the lowest index with the largest upper bound, `skip` left out; -1 if none is left."""
+    best = -1
+    for action in range(upper.size):
+        if action != skip and (best < 0 or upper[action] > upper[best]):
+            best = action
+    return best
+
+
+@compiled
+def _largest_safe(value: Floats, margin: Floats, baseline: int) -> int:
+    best = -1
+    for action in range(value.size):
+        if action == baseline or margin[action] < 0.0:
+            continue
+        if best < 0 or value[action] > value[best]:
+            best = action
+    return best
+
+
+@compiled
+def select(
+    selection: int,
+    upper: Floats,
+    lower: Floats,
+    margin: Floats,
+    baseline: int,
+    mean: float,
+    leader: int,
+) -> int:
+    """Return the action to play; leader is the most optimistic action besides the baseline.
+
+    Notes
+    -----
+    - `two-step`: the leader if safe, else the baseline.
+    - `largest-lower`: the leader if safe, else the safe action with the largest lower bound if
+      that exceeds mu_b, else the baseline; `largest-lower-literal` does not compare with mu_b.
+    - `constrained`: the safe action with the largest upper bound if that is >= mu_b, else the
+      baseline.
+    """
+    if leader < 0 or mean > upper[leader]:
+        return baseline
+    if selection == CONSTRAINED:
+        best = _largest_safe(upper, margin, baseline)
+        return best if best >= 0 and upper[best] >= mean else baseline
+    if margin[leader] >= 0.0:
+        return leader
+    if selection == TWO_STEP:
+        return baseline
+    best = _largest_safe(lower, margin, baseline)
+    threshold = mean if selection == LARGEST_LOWER else -math.inf
+    return best if best >= 0 and lower[best] > threshold else baseline

@@ -1,0 +1,73 @@
+"""What goes wrong, said so that the reader can mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["InputError", "NoGuaranteeWarning", "nearest"]
+
+
+class InputError(ValueError):
+    """Bad input: names the field, the reason and the remedy; nothing was changed.
+
+    Parameters
+    ----------
+    field : str
+        The argument, parameter or file that is wrong.
+    reason : str
+        What is wrong with it.
+    remedy : str, optional
+        What to do about it.
+
+    Examples
+    --------
+    >>> error = InputError("alpha", "1.5 is outside (0, 1)", "pass a share such as 0.05")
+    >>> error.field, error.reason
+    ('alpha', '1.5 is outside (0, 1)')
+    >>> print(error)
+    alpha: 1.5 is outside (0, 1); pass a share such as 0.05
+    """
+
+    def __init__(self, field: str, reason: str, remedy: str = "") -> None:
+        super().__init__(field, reason, remedy)
+        self.field = field
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return ``field: reason; remedy`` on one line."""
+        tail = f"; {self.remedy}" if self.remedy else ""
+        return f"{self.field}: {self.reason}{tail}"
+
+
+class NoGuaranteeWarning(UserWarning):
+    """The policy was built from a part that no theorem covers: it makes no promise."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Say which of the known names was probably meant.
+
+    Parameters
+    ----------
+    name : object
+        What the user wrote.
+    known : iterable of str
+        The names that exist.
+
+    Returns
+    -------
+    str
+        A remedy, ready to be put behind a reason.
+
+    Examples
+    --------
+    >>> nearest("clucb", ["UCB", "CLUCB", "CLUCB2"])
+    'did you mean CLUCB or CLUCB2?'
+    """
+    names = list(known)
+    folded = {candidate.casefold(): candidate for candidate in names}
+    close = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(folded[match] for match in close) + "?"
+    return "the known names are " + ", ".join(names)

@@ -1,0 +1,96 @@
+"""Ridge regression over a fixed set of arms, kept in arm space.
+
+With Phi the (K, d) matrix of features, everything the algorithms ask for can be had from
+m = Phi theta_hat, G = Phi V^-1 Phi', the plays N of each arm and y = G N: O(K^2) a round and no
+vector of length d. <theta_hat, sum phi> = N'm and ||sum phi + phi_a||^2_{V^-1} = N'y + 2 y[a] +
+G[a, a].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from handrail.bounds.ellipsoid import ellipsoid_radius
+from handrail.compiled import compiled
+from handrail.records import Floats, Ints, Ledger, Rules
+
+__all__ = ["bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
+
+
+@compiled
+def bound_fixed(
+    rules: Rules, ledger: Ledger, mean: Floats, gram: Floats, upper: Floats, lower: Floats
+) -> float:
+    """Fill in each arm's bounds, m[a] -+ beta sqrt(G[a, a]); return beta."""
+    beta = ellipsoid_radius(rules, ledger)
+    for arm in range(mean.size):
+        width = beta * math.sqrt(max(gram[arm, arm], 0.0))
+        upper[arm] = mean[arm] + width
+        lower[arm] = mean[arm] - width
+    return beta
+
+
+@compiled
+def play_fixed(gram: Floats, plays: Ints, cross: Floats, arm: int) -> None:
+    """Count a play: N[a] += 1, so y += G[:, a]."""
+    plays[arm] += 1
+    for other in range(cross.size):
+        cross[other] += gram[arm, other]
+
+
+@compiled
+def learn_fixed(
+    ledger: Ledger, mean: Floats, gram: Floats, cross: Floats, arm: int, reward: float
+) -> None:
+    """Add one row to the regression (Sherman and Morrison's formula seen from arm space).
+
+    Notes
+    -----
+    With g = G[:, a] and den = 1 + g[a]: m += g (r - m[a]) / den, y -= g y[a] / den,
+    G -= g g' / den, log det V += log den.
+    """
+    column = gram[arm].copy()
+    den = 1.0 + column[arm]
+    error = (reward - mean[arm]) / den
+    drop = cross[arm] / den
+    for i in range(mean.size):
+        mean[i] += column[i] * error
+        cross[i] -= column[i] * drop
+        factor = column[i] / den
+        for j in range(mean.size):
+            gram[i, j] -= factor * column[j]
+    ledger.rows += 1
+    ledger.log_det += math.log(den)
+
+
+def rebuild_fixed(
+    features: Floats, ridge: float, plays: Ints, counts: Ints, sums: Floats
+) -> tuple[Floats, Floats, Floats, float]:
+    """Compute the arm-space state afresh from counts, free of accumulated rounding.
+
+    Parameters
+    ----------
+    features : numpy.ndarray
+        Phi, (K, d).
+    ridge : float
+        lambda.
+    plays : numpy.ndarray
+        Plays of each arm in S.
+    counts, sums : numpy.ndarray
+        Rewards learned of each arm: how many, and their sum.
+
+    Returns
+    -------
+    tuple
+        m, G, y and log det V - log det(lambda I).
+    """
+    dim = features.shape[1]
+    design = ridge * np.eye(dim) + features.T @ (counts[:, None] * features)
+    solved = np.linalg.solve(design, features.T)
+    gram = features @ solved
+    gram = np.ascontiguousarray((gram + gram.T) / 2.0)
+    mean = gram @ sums
+    log_det = float(np.linalg.slogdet(design / ridge)[1])
+    return mean, gram, gram @ plays.astype(np.float64), log_det

@@ -1,0 +1,1 @@
+"""The catalogue of named algorithms; Policy: decide, learn, save, load."""

@@ -1,0 +1,113 @@
+"""The model of the multi-armed algorithms: one mean per arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handrail.compiled import compiled
+from handrail.conservative.choice import Choice, choose
+from handrail.conservative.ledger import record_decision, record_reward
+from handrail.conservative.past import (
+    ARM_SUMS,
+    MARTINGALE,
+    NONE,
+    ORACLE,
+    arm_sums,
+    martingale,
+    oracle_sums,
+    past_plus_now,
+)
+from handrail.estimators.means import bound_means, learn_mean
+from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.rounds import Round
+from handrail.records import LEDGER, Floats, Ints, Record, new_record
+
+__all__ = ["ArmsModel"]
+
+
+@compiled
+def _decide(
+    rules_: Record,
+    ledger_: Record,
+    plays: Ints,
+    counts: Ints,
+    sums: Floats,
+    truth: Floats,
+    work: Floats,
+    baseline: int,
+    mean: float,
+) -> Choice:
+    rules = rules_[0]
+    ledger = ledger_[0]
+    upper, lower, certified = work[0], work[1], work[2]
+    bound_means(rules, ledger, counts, sums, upper, lower)
+    past = 0.0
+    if rules.past == ARM_SUMS:
+        past = arm_sums(rules, plays, lower)
+    elif rules.past == MARTINGALE:
+        past = martingale(rules, ledger)
+    elif rules.past == ORACLE:
+        past = oracle_sums(plays, truth)
+    past_plus_now(rules, past, lower, truth, certified)
+    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
+    held = rules.past != NONE and choice[0] == baseline
+    record_decision(ledger, mean, held, max(choice[4], 0.0))
+    if not held:
+        plays[choice[0]] += 1
+    return choice
+
+
+@compiled
+def _reward(
+    ledger_: Record, counts: Ints, sums: Floats, arm: int, promise: float, reward: float
+) -> None:
+    record_reward(ledger_[0], promise, reward)
+    learn_mean(counts, sums, arm, reward)
+
+
+class ArmsModel:
+    """Counts and sums per arm.
+
+    Parameters
+    ----------
+    rules : numpy.ndarray
+        What was agreed.
+    arms : int
+        K, the baseline included.
+    """
+
+    def __init__(self, rules: NDArray[Any], arms: int) -> None:
+        self.rules = rules
+        self.ledger = new_record(LEDGER)
+        self.plays = np.zeros(arms, np.int64)
+        self.counts = np.zeros(arms, np.int64)
+        self.sums = np.zeros(arms)
+        self._work = np.empty((3, arms))
+
+    def decide(self, given: Round) -> Choice:
+        """Choose an arm and count the round."""
+        return _decide(
+            self.rules,
+            self.ledger,
+            self.plays,
+            self.counts,
+            self.sums,
+            given.truth,
+            self._work,
+            given.baseline,
+            given.mean,
+        )
+
+    def chosen(self, given: Round, action: int) -> None:
+        """Return None: the arm's index says it all."""
+
+    def reward(self, open_round: OpenRound, reward: float) -> None:
+        """Learn from a reward."""
+        _reward(self.ledger, self.counts, self.sums, open_round.action, open_round.promise, reward)
+
+    def arrays(self) -> Arrays:
+        """Return all state besides the ledger."""
+        return {"plays": self.plays, "counts": self.counts, "sums": self.sums}

@@ -1,0 +1,127 @@
+"""The sixteen named algorithms, each a row of parts.
+
+References
+----------
+P. Auer et al. (2002) UCB; Y. Abbasi-Yadkori et al. (2011) LinUCB; Y. Wu et al. (2016) CUCB;
+A. Kazerouni et al. (2017) CLUCB; E. Garcelon et al. (2020) the others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from handrail.errors import InputError, nearest
+from handrail.policies.algorithm import Algorithm
+
+__all__ = ["algorithm", "algorithms"]
+
+_ROWS: Final = (
+    Algorithm(
+        "UCB", "means", "none", "optimistic", "none",
+        "Most optimistic arm; no promise.",
+    ),
+    Algorithm(
+        "CUCB", "means", "arm-sums", "two-step", "every-round",
+        "UCB's arm if the arms' lower bounds certify it, else the baseline.",
+    ),
+    Algorithm(
+        "CUCB-Or", "means", "oracle", "two-step", "every-round",
+        "CUCB with the constraint checked on the true means.",
+    ),
+    Algorithm(
+        "CUCB-L", "means", "arm-sums", "largest-lower", "every-round",
+        "CUCB that prefers the safe arm with the largest lower bound to the baseline.",
+    ),
+    Algorithm(
+        "CUCB-M", "means", "martingale", "two-step", "every-round",
+        "CUCB with the martingale bound on the past.",
+    ),
+    Algorithm(
+        "CUCB-S", "means", "arm-sums", "constrained", "every-round",
+        "CUCB that plays the most optimistic safe arm.",
+    ),
+    Algorithm(
+        "CUCB2", "means", "martingale", "constrained", "every-round",
+        "Most optimistic safe arm, the past bounded by a martingale.",
+    ),
+    Algorithm(
+        "CUCB2T", "means", "martingale", "constrained", "checkpoints",
+        "CUCB2 with the promise checked at checkpoints.",
+    ),
+    Algorithm(
+        "LinUCB", "linear", "none", "optimistic", "none",
+        "Most optimistic action of a linear model; no promise.",
+    ),
+    Algorithm(
+        "CLUCB", "linear", "self-normalised", "two-step", "every-round",
+        "LinUCB's action if the ellipsoid certifies it, else the baseline.",
+    ),
+    Algorithm(
+        "CLUCB-Or", "linear", "oracle", "two-step", "every-round",
+        "CLUCB with the constraint checked on the true means.",
+    ),
+    Algorithm(
+        "CLUCB-L", "linear", "self-normalised", "largest-lower", "every-round",
+        "CLUCB that prefers the safe action with the largest lower bound to the baseline.",
+    ),
+    Algorithm(
+        "CLUCB-M", "linear", "martingale", "two-step", "every-round",
+        "CLUCB with the martingale bound on the past.",
+    ),
+    Algorithm(
+        "CLUCB-S", "linear", "self-normalised", "constrained", "every-round",
+        "CLUCB that plays the most optimistic safe action.",
+    ),
+    Algorithm(
+        "CLUCB2", "linear", "martingale", "constrained", "every-round",
+        "Most optimistic safe action, the past bounded by a martingale.",
+    ),
+    Algorithm(
+        "CLUCB2T", "linear", "martingale", "constrained", "checkpoints",
+        "CLUCB2 with the promise checked at checkpoints.",
+    ),
+)  # fmt: skip
+
+_BY_NAME: Final = {row.name: row for row in _ROWS}
+
+
+def algorithms() -> list[Algorithm]:
+    """Return the catalogue, one row an algorithm.
+
+    Returns
+    -------
+    list of Algorithm
+        Rows with name, estimator, past, selection, schedule and description.
+
+    Examples
+    --------
+    >>> len(algorithms())
+    16
+    >>> [row.name for row in algorithms() if row.schedule == "checkpoints"]
+    ['CUCB2T', 'CLUCB2T']
+    """
+    return list(_ROWS)
+
+
+def algorithm(name: str) -> Algorithm:
+    """Return one row of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        One of the names in `algorithms()`.
+
+    Returns
+    -------
+    Algorithm
+        The row.
+
+    Examples
+    --------
+    >>> algorithm("CLUCB2").past
+    'martingale'
+    """
+    row = _BY_NAME.get(name) if isinstance(name, str) else None
+    if row is None:
+        raise InputError("algorithm", f"{name!r} is not in the catalogue", nearest(name, _BY_NAME))
+    return row

@@ -1,0 +1,111 @@
+"""Checks of single values: each returns the value in its proper type or names what is wrong."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Collection
+
+import numpy as np
+
+from handrail.errors import InputError, nearest
+from handrail.records import Floats
+
+__all__ = ["array", "finite", "index", "number", "one_of", "positive", "share", "whole"]
+
+
+def number(field: str, value: object) -> float:
+    """Return a finite float."""
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, bool | str | bytes):
+        raise InputError(field, f"{value!r} is not a number")
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(field, f"{value!r} is not a number") from None
+    if not math.isfinite(result):
+        raise InputError(field, f"{result} is not finite", "pass a finite number")
+    return result
+
+
+def positive(field: str, value: object) -> float:
+    """Return a float > 0."""
+    result = number(field, value)
+    if result <= 0.0:
+        raise InputError(field, f"{result:g} is not above 0")
+    return result
+
+
+def share(field: str, value: object) -> float:
+    """Return a float in (0, 1)."""
+    result = number(field, value)
+    if not 0.0 < result < 1.0:
+        raise InputError(field, f"{result:g} is outside (0, 1)", "pass a share such as 0.05")
+    return result
+
+
+def whole(field: str, value: object, least: int = 1) -> int:
+    """Return an int >= least."""
+    if isinstance(value, bool | np.bool_):
+        raise InputError(field, f"{value!r} is not a whole number")
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(field, f"{value!r} is not a whole number") from None
+    if not least <= result < 2**62:
+        raise InputError(field, f"{result} is out of range", f"pass a whole number >= {least}")
+    return result
+
+
+def index(field: str, value: object, size: int) -> int:
+    """Return an index of one of `size` actions."""
+    result = whole(field, value, least=-(2**62))
+    if not 0 <= result < size:
+        raise InputError(field, f"action {result} is unknown", f"the actions are 0 to {size - 1}")
+    return result
+
+
+def one_of(field: str, value: object, known: Collection[str]) -> str:
+    """Return one of the known names."""
+    if not isinstance(value, str) or value not in known:
+        raise InputError(field, f"{value!r} is not known", nearest(value, known))
+    return value
+
+
+def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
+    """Return an own or borrowed float64 array of this shape, None standing for any length >= 1.
+
+    Contiguous and writeable, so that compiled code sees one type only. Values are not looked at.
+    """
+    try:
+        result = np.asarray(value)
+        if result.dtype.kind not in "fiub":
+            raise TypeError
+        result = np.ascontiguousarray(result, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(field, "is not an array of numbers", "pass one row per action") from None
+    fits = result.ndim == len(shape)
+    for have, want in zip(result.shape, shape, strict=False):
+        fits = fits and (have >= 1 if want is None else have == want)
+    if not fits:
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise InputError(
+            field,
+            f"has shape {tuple(result.shape)}",
+            f"pass shape ({wanted}{',' if len(shape) == 1 else ''})",
+        )
+    return result if result.flags.writeable else result.copy()
+
+
+def finite(field: str, value: Floats) -> Floats:
+    """Return the array if all of it is finite; else name the first place that is not."""
+    bad = np.argwhere(~np.isfinite(value))
+    if len(bad):
+        place = tuple(int(i) for i in bad[0])
+        raise InputError(
+            field,
+            f"{value[place]} at {list(place)} is not finite",
+            "pass finite numbers only",
+        )
+    return value

@@ -1,0 +1,147 @@
+"""A decision: what to do this round, and why."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from handrail.conservative.choice import Choice
+from handrail.conservative.selection import BASELINE_EVENT, EVENTS
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.identity import Identity, decision_id
+from handrail.policies.reasons import Facts, sentence
+from handrail.policies.units import Units
+
+__all__ = ["Decision", "Origin"]
+
+
+class Origin(NamedTuple):
+    """What all decisions of one policy have in common."""
+
+    policy: str
+    algorithm: Algorithm
+    units: Units
+
+
+def _given(value: float, units: Units) -> float | None:
+    return None if math.isnan(value) else value * units.scale
+
+
+class Decision:
+    """What to do this round, in the user's units.
+
+    Attributes
+    ----------
+    round : int
+        The round, counted from 1.
+    action : int
+        The action to play.
+    event : {"optimistic", "safe", "baseline"}
+        Whether it is the most optimistic action, another safe one, or the baseline.
+    margin : float or None
+        The certified margin if the action is played; None for UCB and LinUCB, which have none.
+    upper, lower : float
+        Confidence bounds of the action's mean; for the baseline, its mean.
+    awaits_reward : bool
+        False for a baseline round of a conservative algorithm, which needs no reward.
+
+    Notes
+    -----
+    `id`, `reason` and `explanation` are made when asked for.
+    """
+
+    __slots__ = (
+        "_baseline",
+        "_choice",
+        "_copy",
+        "_mean",
+        "_origin",
+        "action",
+        "awaits_reward",
+        "event",
+        "lower",
+        "margin",
+        "round",
+        "upper",
+    )
+
+    def __init__(
+        self,
+        origin: Origin,
+        copy: str | None,
+        number: int,
+        choice: Choice,
+        baseline: int,
+        mean: float,
+    ) -> None:
+        units = origin.units
+        scale, low = units.scale, units.low
+        margin = choice[2]
+        self._origin = origin
+        self._copy = copy
+        self._choice = choice
+        self._baseline = baseline
+        self._mean = mean
+        self.awaits_reward = choice[1] != BASELINE_EVENT or origin.algorithm.past == "none"
+        self.round = number
+        self.action = choice[0]
+        self.event = EVENTS[choice[1]]
+        self.margin = None if margin != margin else margin * scale  # noqa: PLR0124
+        self.upper = choice[3] * scale + low
+        self.lower = choice[4] * scale + low
+
+    @property
+    def identity(self) -> Identity | None:
+        """What `id` says, taken apart."""
+        if self._copy is None:
+            return None
+        return Identity(self._origin.policy, self._copy, self.round, self.awaits_reward)
+
+    @property
+    def id(self) -> str | None:
+        """Unique across policies, processes and copies; None for what `explain` returns."""
+        identity = self.identity
+        return None if identity is None else decision_id(identity)
+
+    @property
+    def facts(self) -> Facts:
+        """The numbers the decision rests on."""
+        units = self._origin.units
+        _, _, _, _, _, leader, margin, upper, lower, safe = self._choice
+        return Facts(
+            algorithm=self._origin.algorithm,
+            round=self.round,
+            action=self.action,
+            event=self.event,
+            margin=self.margin,
+            upper=self.upper,
+            lower=self.lower,
+            baseline=None if self._baseline < 0 else self._baseline,
+            baseline_mean=(
+                units.outward(self._mean) if self._origin.algorithm.conservative else None
+            ),
+            leader=None if leader < 0 else leader,
+            leader_margin=_given(margin, units),
+            leader_upper=units.outward(upper),
+            leader_lower=units.outward(lower),
+            safe_actions=safe,
+            reward_above=units.low,
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence for a person."""
+        return sentence(self.facts)
+
+    @property
+    def explanation(self) -> dict[str, Any]:
+        """Why, as data that JSON can hold: an unbounded upper bound is None."""
+        return self.facts.data()
+
+    def __repr__(self) -> str:
+        """Return the decision on one line."""
+        margin = "None" if self.margin is None else f"{self.margin:.4g}"
+        return (
+            f"Decision(round={self.round}, action={self.action}, event={self.event!r}, "
+            f"margin={margin}, upper={self.upper:.4g}, lower={self.lower:.4g})"
+        )

@@ -1,0 +1,137 @@
+"""From a name and parameters to a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from handrail.errors import InputError
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.catalogue import algorithm
+from handrail.policies.policy import Policy
+
+__all__ = ["make_policy"]
+
+
+def make_policy(
+    name: str | Algorithm,
+    *,
+    arms: int | None = None,
+    dim: int | None = None,
+    features: ArrayLike | None = None,
+    baseline: int | None = None,
+    baseline_mean: float | None = None,
+    alpha: float | None = None,
+    delta: float | None = None,
+    noise: float | None = None,
+    reward_range: tuple[float, float] | None = None,
+    mean_range: tuple[float, float] | None = None,
+    theta_bound: float | None = None,
+    feature_bound: float | None = None,
+    ridge: float = 1.0,
+    width: str | None = None,
+    cumulative: str = "paper",
+    accounting: str = "union",
+    delta_weights: Mapping[str, float] | None = None,
+    tightest_at: float = 1000.0,
+    clip: str = "zero",
+    checkpoint_every: int | None = None,
+    baseline_lower: float | None = None,
+    true_means: ArrayLike | None = None,
+    window: int | None = None,
+    default_reward: float | None = None,
+) -> Policy:
+    """Make a policy: an algorithm with its parameters, ready for its first round.
+
+    Parameters
+    ----------
+    name : str or Algorithm
+        A name from `handrail.algorithms()`, or parts put together by hand.
+    arms : int
+        Number of arms K, the baseline among them (multi-armed algorithms).
+    dim : int
+        Length of the features, given to `decide` every round (linear algorithms).
+    features : array_like of shape (K, d)
+        Features of fixed arms, in place of `dim`; then `decide` needs no argument.
+    baseline : int
+        The baseline's index. With `dim` it may be given to `decide` instead, every round.
+    baseline_mean : float
+        The mean reward of the baseline, likewise.
+    alpha : float
+        The share of the baseline's reward that may be lost, in (0, 1).
+    delta : float
+        The probability with which the promise may fail, in (0, 1).
+    noise : float
+        Sub-Gaussian constant of the noise; (high - low) / 2 by default with `reward_range`.
+    reward_range : (float, float)
+        Where rewards lie; others are refused. With low != 0 the promise is one on reward above
+        low, and linear models get a constant feature.
+    mean_range : (float, float)
+        Where means lie while rewards may lie anywhere, in place of `reward_range`; (0, 1) when
+        neither is given.
+    theta_bound, feature_bound : float
+        B >= |theta| and D >= |phi| of a linear model. Longer features are refused. D is by
+        default that of `features`; the width `determinant` does without it.
+    ridge : float, default=1.0
+        lambda of the ridge regression.
+    width : str
+        `wu` (default), `mixture` or `ucb1` for arms; `paper` (default for d >= 2) or
+        `determinant` for linear models.
+    cumulative : {"paper", "subgaussian", "mixture"}, default="paper"
+        The bound on the cumulative reward in the martingale past.
+    accounting : {"union", "paper"}, default="union"
+        How delta is spent: `union` keeps the total within delta; `paper` puts delta into each
+        width, as the figures of the paper do.
+    delta_weights : mapping
+        Weights of the events "estimator" and "martingale" under `union`; equal by default.
+    tightest_at : float, default=1000
+        The number of rewards at which mixture boundaries are tightest.
+    clip : {"zero", "none"}, default="zero"
+        Whether the past term is cut at 0.
+    checkpoint_every : int
+        T: the promise is checked at rounds T, 2T, ...
+    baseline_lower : float
+        A lower bound on every future baseline mean; by default `baseline_mean`.
+    true_means : array_like of shape (K,)
+        The true means, for oracles; with `dim` they are given to `decide`.
+    window : int
+        Rounds after which a reward counts as missing: the window of round i closes when round
+        i + window is decided. Rewards are then used in the order of decisions, at the close.
+    default_reward : float
+        What a missing reward counts as. Without it the round is never learned from and counts
+        by its lower bound.
+
+    Returns
+    -------
+    Policy
+        The policy.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, missing, or not used by the algorithm.
+
+    References
+    ----------
+    E. Garcelon, M. Ghavamzadeh, A. Lazaric, M. Pirotta (2020). Improved algorithms for
+    conservative exploration in bandits. AAAI.
+
+    Examples
+    --------
+    >>> policy = make_policy("CUCB2", arms=3, baseline=0, baseline_mean=0.5, alpha=0.2,
+    ...                      delta=0.05, reward_range=(0, 1))
+    >>> for _ in range(5):
+    ...     decision = policy.decide()
+    ...     status = policy.learn(decision, reward=0.5)
+    >>> decision.round, decision.action, decision.event
+    (5, 1, 'optimistic')
+    """
+    given: dict[str, Any] = dict(locals())
+    row = given.pop("name")
+    if not isinstance(row, Algorithm):
+        if not isinstance(row, str):
+            raise InputError("name", f"{row!r} is neither a name nor an Algorithm")
+        row = algorithm(row)
+    return Policy(row, given)

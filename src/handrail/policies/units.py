@@ -1,0 +1,104 @@
+"""The user's units on the outside, means in [0, 1] on the inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from handrail.errors import InputError
+from handrail.policies import checks
+from handrail.records import Floats
+
+__all__ = ["Units", "make_units"]
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The range in which means lie, and whether rewards are held to it as well.
+
+    Notes
+    -----
+    Inside, x becomes (x - low) / (high - low): means lie in [0, 1], as the theory has it. With
+    low != 0 the guarantee is therefore one on reward above low. A linear mean <theta, phi> then
+    becomes <theta, phi> / (high - low) - low / (high - low): a constant feature 1 is appended,
+    with |theta| <= sqrt(B^2 + low^2) / (high - low) and |phi| <= sqrt(D^2 + 1).
+    """
+
+    low: float
+    high: float
+    bounded: bool
+    scale: float = field(init=False)
+    """The length of the range."""
+    shifted: bool = field(init=False)
+    """Whether the range starts elsewhere than at 0."""
+
+    def __post_init__(self) -> None:
+        """Derive what every round asks for."""
+        object.__setattr__(self, "scale", self.high - self.low)
+        object.__setattr__(self, "shifted", self.low != 0.0)
+
+    def inward(self, value: float) -> float:
+        """Turn a reward or a mean into inner units."""
+        return (value - self.low) / self.scale
+
+    def outward(self, value: float) -> float:
+        """Turn a mean in inner units into the user's."""
+        return value * self.scale + self.low
+
+    def mean(self, field: str, value: object) -> float:
+        """Check a mean given by the user; return it in inner units."""
+        result = checks.number(field, value)
+        if not self.low <= result <= self.high:
+            raise InputError(
+                field,
+                f"{result:g} is outside [{self.low:g}, {self.high:g}], the range of means",
+                "declare the range with reward_range (rewards lie in it) or mean_range (only "
+                "means do)",
+            )
+        return self.inward(result)
+
+    def means(self, field: str, value: object, size: int) -> Floats:
+        """Check the means of all actions; return them in inner units."""
+        result = checks.finite(field, checks.array(field, value, (size,)))
+        for each in result:
+            self.mean(field, each)
+        return (result - self.low) / self.scale
+
+    def reward(self, field: str, value: object) -> float:
+        """Check a reward; return it in inner units."""
+        result = checks.number(field, value)
+        if self.bounded and not self.low <= result <= self.high:
+            raise InputError(
+                field,
+                f"{result:g} is outside the declared reward_range [{self.low:g}, {self.high:g}]",
+                "with such rewards the guarantee is void: declare the range they really have",
+            )
+        return self.inward(result)
+
+    def augment(self, features: Floats) -> Floats:
+        """Append the constant feature where the range is shifted."""
+        if not self.shifted:
+            return features
+        return np.column_stack([features, np.ones(len(features))])
+
+
+def make_units(reward_range: object, mean_range: object) -> Units:
+    """Check the declared range; without one, means lie in [0, 1] and rewards anywhere."""
+    if reward_range is not None and mean_range is not None:
+        raise InputError(
+            "mean_range", "is given beside reward_range", "declare one of the two ranges"
+        )
+    field, value = ("mean_range", mean_range)
+    if reward_range is not None:
+        field, value = ("reward_range", reward_range)
+    if value is None:
+        return Units(0.0, 1.0, bounded=False)
+    pair = list(value) if isinstance(value, Iterable) else []
+    if len(pair) != 2:
+        raise InputError(field, f"{value!r} is not a pair", "pass (lowest, highest)")
+    low, high = checks.number(field, pair[0]), checks.number(field, pair[1])
+    if not low < high:
+        raise InputError(field, f"({low:g}, {high:g}) is empty", "pass (lowest, highest)")
+    return Units(low, high, bounded=reward_range is not None)

@@ -1,0 +1,113 @@
+"""The two records every compiled rule reads: what was agreed, and what was counted so far.
+
+A record is one row of a structured NumPy array. Compiled code reads and writes its fields by
+name; Python saves it field by field. The classes below are the only definition: the array
+types are derived from their annotations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LEDGER", "RULES", "Floats", "Ints", "Ledger", "Record", "Rules", "new_record"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Record: TypeAlias = NDArray[Any]
+
+
+class Rules(Protocol):
+    """What was agreed when the policy was made; all rewards in units where means lie in [0, 1]."""
+
+    past: int
+    selection: int
+    schedule: int
+    clip: int
+    width: int
+    cumulative: int
+    alpha: float
+    noise: float
+    estimator_level: float
+    """The delta that goes into an arm's width or the ellipsoid's radius."""
+    martingale_level: float
+    """The delta that goes into the boundary of the cumulative reward."""
+    arm_rho: float
+    cumulative_rho: float
+    arms: int
+    dim: int
+    theta_bound: float
+    feature_bound: float
+    ridge: float
+    checkpoint_every: int
+    baseline_lower: float
+
+
+class Ledger(Protocol):
+    """What a policy has counted so far. Running sums carry their rounding error in ``*_rest``."""
+
+    round: int
+    """Rounds decided."""
+    plays: int
+    """s = |S|: rounds in which an action other than the baseline was played."""
+    constant: int
+    """1 as long as every round had the same baseline mean."""
+    mean: float
+    """The baseline mean of the latest round."""
+    spared: float
+    """Sum of the baseline means over S_b, the rounds in which the baseline was played."""
+    spared_rest: float
+    forgone: float
+    """Sum of the baseline means over S."""
+    forgone_rest: float
+    pending: int
+    """Rounds of S whose reward may still come."""
+    promised: float
+    """Sum of max(lower, 0), as of their decision, over the pending rounds."""
+    promised_rest: float
+    waived: float
+    """The same over rounds of S that were closed without a reward."""
+    waived_rest: float
+    rewards: int
+    """Rewards summed in ``reward``."""
+    reward: float
+    reward_rest: float
+    truth: float
+    """Sum of the true means over S (oracles with changing contexts)."""
+    truth_rest: float
+    rows: int
+    """Rounds that a linear estimator has learned from."""
+    log_det: float
+    """log det V - log det(ridge I) of a linear estimator."""
+
+
+def _dtype(record: type) -> np.dtype[np.void]:
+    kinds = {int: np.int64, float: np.float64}
+    return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(record).items()])
+
+
+RULES = _dtype(Rules)
+LEDGER = _dtype(Ledger)
+
+
+def new_record(dtype: np.dtype[np.void], **fields: float) -> Record:
+    """Return a record with the given fields set and all others zero.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        ``RULES`` or ``LEDGER``.
+    **fields : float
+        Values by field name.
+
+    Returns
+    -------
+    numpy.ndarray
+        An array of one row.
+    """
+    record = np.zeros(1, dtype)
+    for name, value in fields.items():
+        record[name] = value
+    return record
