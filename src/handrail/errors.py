@@ -62,8 +62,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> nearest("clucb", ["UCB", "CLUCB", "CLUCB2"])
-    'did you mean CLUCB or CLUCB2?'
+    >>> nearest("clucb2", ["UCB", "CUCB-Or", "CLUCB2"])
+    'did you mean CLUCB2?'
     """
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}

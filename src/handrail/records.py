@@ -25,7 +25,8 @@ class Rules(Protocol):
     past: int
     selection: int
     schedule: int
-    clip: int
+    clip_zero: int
+    """1: the past term is cut at 0."""
     width: int
     cumulative: int
     alpha: float
@@ -48,13 +49,13 @@ class Rules(Protocol):
 class Ledger(Protocol):
     """What a policy has counted so far. Running sums carry their rounding error in ``*_rest``."""
 
-    round: int
+    rounds: int
     """Rounds decided."""
     plays: int
     """s = |S|: rounds in which an action other than the baseline was played."""
     constant: int
     """1 as long as every round had the same baseline mean."""
-    mean: float
+    baseline_mean: float
     """The baseline mean of the latest round."""
     spared: float
     """Sum of the baseline means over S_b, the rounds in which the baseline was played."""
@@ -85,7 +86,11 @@ class Ledger(Protocol):
 
 def _dtype(record: type) -> np.dtype[np.void]:
     kinds = {int: np.int64, float: np.float64}
-    return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(record).items()])
+    fields = [(name, kinds[kind]) for name, kind in get_type_hints(record).items()]
+    # np.record gives fields as attributes to uncompiled code too, unless NumPy's scalars have a
+    # method of that name.
+    assert not any(hasattr(np.record, name) for name, _ in fields)
+    return np.dtype((np.record, fields))
 
 
 RULES = _dtype(Rules)

@@ -54,7 +54,7 @@ def choose(
             lower[leader],
             0,
         )
-    extra = slack(rules, ledger.round + 1)
+    extra = slack(rules, ledger.rounds + 1)
     required = need(rules, ledger, mean)
     safe = 0
     for action in range(certified.size):

@@ -27,7 +27,7 @@ def add(total: float, rest: float, value: float) -> tuple[float, float]:
 
 @compiled
 def _same_mean(ledger: Ledger, mean: float) -> bool:
-    return ledger.round == 0 or (ledger.constant == 1 and mean == ledger.mean)
+    return ledger.rounds == 0 or (ledger.constant == 1 and mean == ledger.baseline_mean)
 
 
 @compiled
@@ -41,7 +41,7 @@ def need(rules: Rules, ledger: Ledger, mean: float) -> float:
     alpha spared, from running sums.
     """
     if _same_mean(ledger, mean):
-        return mean * (ledger.plays + 1 - rules.alpha * (ledger.round + 1))
+        return mean * (ledger.plays + 1 - rules.alpha * (ledger.rounds + 1))
     given_up = ledger.forgone + ledger.forgone_rest + mean
     return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
 
@@ -56,8 +56,8 @@ def relief(rules: Rules, ledger: Ledger, mean: float) -> float:
 def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
     """Count a decided round; promise = max(lower, 0) of its action as of now."""
     ledger.constant = 1 if _same_mean(ledger, mean) else 0
-    ledger.round += 1
-    ledger.mean = mean
+    ledger.rounds += 1
+    ledger.baseline_mean = mean
     if baseline:
         ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, mean)
         return

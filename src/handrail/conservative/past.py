@@ -55,7 +55,7 @@ CLIPS: Final = {"none": 0, "zero": 1}
 @compiled
 def clipped(rules: Rules, value: float) -> float:
     """Cut a past term at 0, below which no sum of means >= 0 can lie, unless told otherwise."""
-    return max(value, 0.0) if rules.clip == 1 else value
+    return max(value, 0.0) if rules.clip_zero == 1 else value
 
 
 @compiled

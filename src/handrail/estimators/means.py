@@ -16,7 +16,7 @@ def bound_means(
     rules: Rules, ledger: Ledger, counts: Ints, sums: Floats, upper: Floats, lower: Floats
 ) -> None:
     """Fill in each arm's upper and lower bound; unknown arms may be anything from 0 up."""
-    now = ledger.round + 1
+    now = ledger.rounds + 1
     for arm in range(counts.size):
         if counts[arm] == 0:
             upper[arm] = math.inf

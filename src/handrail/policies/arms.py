@@ -79,6 +79,8 @@ class ArmsModel:
         K, the baseline included.
     """
 
+    keeps_features = False
+
     def __init__(self, rules: NDArray[Any], arms: int) -> None:
         self.rules = rules
         self.ledger = new_record(LEDGER)

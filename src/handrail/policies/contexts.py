@@ -123,6 +123,8 @@ class ContextModel:
         Phi, where the arms are fixed but too many for arm space.
     """
 
+    keeps_features = True
+
     def __init__(self, rules: NDArray[Any], features: Floats | None = None) -> None:
         dim = int(rules["dim"][0])
         ridge = float(rules["ridge"][0])

@@ -98,10 +98,10 @@ class Decision:
         return Identity(self._origin.policy, self._copy, self.round, self.awaits_reward)
 
     @property
-    def id(self) -> str | None:
-        """Unique across policies, processes and copies; None for what `explain` returns."""
+    def id(self) -> str:
+        """Unique across policies, processes and copies; empty for what `explain` returns."""
         identity = self.identity
-        return None if identity is None else decision_id(identity)
+        return "" if identity is None else decision_id(identity)
 
     @property
     def facts(self) -> Facts:

@@ -105,6 +105,8 @@ class FixedModel:
         Phi, (K, d).
     """
 
+    keeps_features = False
+
     def __init__(self, rules: NDArray[Any], features: Floats) -> None:
         arms = len(features)
         self.rules = rules

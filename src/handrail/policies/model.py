@@ -46,12 +46,14 @@ class Model(Protocol):
 
     rules: NDArray[Any]
     ledger: NDArray[Any]
+    keeps_features: bool
+    """Whether a round's features must be kept until its reward comes."""
 
     def decide(self, given: Round) -> Choice:
         """Choose an action and count the round."""
 
     def chosen(self, given: Round, action: int) -> Floats | None:
-        """Return what must be kept of an action until its reward comes."""
+        """Return the features to be kept of an action, if any."""
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""

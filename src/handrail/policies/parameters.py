@@ -108,7 +108,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
         past=PASTS[algorithm.past],
         selection=SELECTIONS[algorithm.selection],
         schedule=SCHEDULES[algorithm.schedule],
-        clip=CLIPS[checks.one_of("clip", given["clip"], CLIPS)],
+        clip_zero=CLIPS[checks.one_of("clip", given["clip"], CLIPS)],
         width=ELLIPSOID_WIDTHS[width] if linear else ARM_WIDTHS[width],
         cumulative=CUMULATIVE_BOUNDS[cumulative],
         noise=noise,

@@ -66,12 +66,12 @@ class Policy:
 
     def __init__(self, algorithm: Algorithm, parameters: Mapping[str, Any]) -> None:
         self.algorithm = algorithm
+        self._settings: Settings = settle(algorithm, {**DEFAULTS, **parameters})
         self.parameters = {
             field: _plain(value)
             for field, value in parameters.items()
             if value is not None and not (np.isscalar(value) and value == DEFAULTS[field])
         }
-        self._settings: Settings = settle(algorithm, {**DEFAULTS, **parameters})
         self._model: Model = make_model(self._settings)
         self._become(new_name(16))
         self._open: dict[int, OpenRound] = {}
@@ -374,7 +374,7 @@ class Policy:
         policy._become(str(state["policy"]))
         restore_model(policy._model, state["ledger"], arrays)
         policy._open = restore_open(state["open"], arrays, policy._model)
-        policy._round = int(policy._model.ledger["round"][0])
+        policy._round = int(policy._model.ledger["rounds"][0])
         return policy
 
     def __repr__(self) -> str:

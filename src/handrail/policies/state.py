@@ -72,7 +72,8 @@ def restore_open(
     features = arrays.get(_OPEN_FEATURES)
     if int(model.ledger["pending"][0]) != len(rounds):
         raise ValueError("the open rounds are not those of the ledger")
-    if features is not None and (features.ndim != 2 or len(features) != len(rounds)):
+    wanted = (len(rounds), int(model.rules["dim"][0]))
+    if model.keeps_features and rounds and (features is None or features.shape != wanted):
         raise ValueError("the open rounds have other features")
     result: dict[int, OpenRound] = {}
     for position, each in enumerate(rounds):

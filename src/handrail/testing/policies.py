@@ -123,7 +123,7 @@ def _check_explain(factory: Callable[[], Policy], rounds: int, seed: int) -> Non
         before = _state(policy) if number % 20 == 0 else None
         explained = policy.explain(**given)
         assert before is None or _state(policy) == before, "explain changed the policy"
-        assert explained.id is None, "an explained decision has an id"
+        assert not explained.id, "an explained decision has an id"
         decision = policy.decide(**given)
         assert _seen(explained) == _seen(decision), "explain differs from decide"
         assert explained.reason == decision.reason, "explain gives another reason"

@@ -1,0 +1,84 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import handrail
+from handrail.cli import main
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"handrail {handrail.__version__}\n"
+
+
+def test_algorithms_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["algorithms", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows == [dict(row) for row in handrail.algorithms()]
+    assert list(rows[0]) == [*("name", "estimator", "past", "selection", "schedule", "description")]
+
+
+def test_algorithms_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["algorithms"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 17
+    assert lines[0].split() == ["name", "estimator", "past", "selection", "schedule", "description"]
+    assert lines[7].split()[:5] == ["CUCB2", "means", "martingale", "constrained", "every-round"]
+
+
+def test_no_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "algorithms" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["algorithm"], ["algorithms", "--jsn"], ["--verbose"]])
+def test_bad_usage_is_one_line_and_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: command line: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_the_installed_command() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "handrail", "algorithms", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(json.loads(run.stdout)) == 16
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "handrail", "algorithms", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        os.close(os.dup(process.stdout.fileno()))
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_nothing_heavy_is_imported_for_help_or_by_import() -> None:
+    code = (
+        "import sys, handrail, handrail.cli; handrail.cli._parser(); handrail.algorithms(); "
+        "print([m for m in ('numpy', 'numba', 'scipy') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,99 @@
+"""The ledger: sums that stay right, and one need however the rounds were counted."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handrail.conservative.ledger import (
+    add,
+    need,
+    record_decision,
+    record_reward,
+    record_waived,
+)
+from handrail.conservative.schedule import CHECKPOINTS, EVERY_ROUND, next_checkpoint, slack
+from handrail.records import LEDGER, RULES, new_record
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=200))
+def test_running_sums_keep_their_rounding_error(values: list[float]) -> None:
+    total, rest = 0.0, 0.0
+    for value in values:
+        total, rest = add(total, rest, value)
+    assert total + rest == pytest.approx(math.fsum(values), rel=1e-15, abs=1e-15)
+
+
+def test_a_million_tenths() -> None:
+    total, rest = 0.0, 0.0
+    for _ in range(10**6):
+        total, rest = add(total, rest, 0.1)
+    assert total + rest == math.fsum([0.1] * 10**6)
+    assert sum([0.1] * 10**6) != math.fsum([0.1] * 10**6)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), max_size=50),
+    st.floats(0.0, 1.0),
+    st.floats(0.01, 0.99),
+)
+def test_need_is_what_the_definition_says(
+    rounds: list[tuple[float, bool]], mean: float, alpha: float
+) -> None:
+    """(1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b(i)."""
+    rules, ledger = new_record(RULES, alpha=alpha), new_record(LEDGER)
+    for each, baseline in rounds:
+        record_decision(ledger[0], each, baseline, 0.0)
+    played = math.fsum([each for each, baseline in rounds if baseline])
+    everything = math.fsum([each for each, _ in rounds] + [mean])
+    wanted = (1.0 - alpha) * everything - played
+    assert need(rules[0], ledger[0], mean) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_need_with_one_mean_is_exact_at_the_round_where_a_first_play_is_paid_for() -> None:
+    """alpha t = 1 at t = 20: margin 0 is safe, and no rounding may hide it."""
+    for mean in (0.41, 0.5, 0.73, 1.0):
+        rules, ledger = new_record(RULES, alpha=0.05), new_record(LEDGER)
+        for _ in range(19):
+            assert need(rules[0], ledger[0], mean) > 0.0
+            record_decision(ledger[0], mean, True, 0.0)
+        assert need(rules[0], ledger[0], mean) == 0.0
+
+
+def test_promises_come_and_go_without_a_trace() -> None:
+    ledger = new_record(LEDGER)
+    rng = np.random.default_rng(3)
+    promises = rng.uniform(0.0, 1.0, 1000)
+    for promise in promises:
+        record_decision(ledger[0], 0.5, False, promise)
+    row = ledger[0]
+    assert row["promised"] + row["promised_rest"] == pytest.approx(math.fsum(promises), rel=1e-15)
+    for promise in rng.permutation(promises)[:-1]:
+        record_reward(ledger[0], promise, 1.0)
+    assert (row["pending"], row["rewards"], row["reward"]) == (1, 999, 999.0)
+    record_waived(ledger[0], 0.25)
+    assert (row["pending"], row["promised"], row["promised_rest"]) == (0, 0.0, 0.0)
+    assert row["waived"] + row["waived_rest"] == 0.25
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**6))
+def test_the_next_checkpoint(now: int, every: int) -> None:
+    rules = new_record(RULES, schedule=CHECKPOINTS, checkpoint_every=every)
+    checkpoint = next_checkpoint(rules[0], now)
+    assert checkpoint % every == 0
+    assert now <= checkpoint < now + every
+
+
+def test_slack_by_hand() -> None:
+    """T = 4, alpha = 0.1, mu_l = 0.5: 0.15, 0.1, 0.05, 0 and again."""
+    rules = new_record(
+        RULES, schedule=CHECKPOINTS, checkpoint_every=4, alpha=0.1, baseline_lower=0.5
+    )
+    values = [slack(rules[0], now) for now in range(1, 9)]
+    assert values == pytest.approx([0.15, 0.1, 0.05, 0.0] * 2)
+    rules["schedule"] = EVERY_ROUND
+    assert [slack(rules[0], now) for now in range(1, 9)] == [0.0] * 8

@@ -1,0 +1,115 @@
+"""Selections: what the rules promise, whatever the bounds and margins are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handrail.conservative.selection import (
+    CONSTRAINED,
+    LARGEST_LOWER,
+    LARGEST_LOWER_LITERAL,
+    SELECTIONS,
+    TWO_STEP,
+    most_optimistic,
+    select,
+)
+from handrail.records import Floats
+
+# Few distinct values, so that ties are common.
+VALUE = st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Floats, Floats, Floats, int, float]:
+    actions = draw(st.integers(1, 6))
+    lower = np.array(draw(st.lists(VALUE, min_size=actions, max_size=actions)))
+    upper = lower + np.array(draw(st.lists(VALUE, min_size=actions, max_size=actions)))
+    if draw(st.booleans()):
+        upper[draw(st.integers(0, actions - 1))] = math.inf
+    margin = np.array(
+        draw(st.lists(st.sampled_from([-1.0, -0.1, 0.0, 0.3]), min_size=actions, max_size=actions))
+    )
+    return upper, lower, margin, draw(st.integers(0, actions - 1)), draw(VALUE)
+
+
+def chosen(selection: int, problem: tuple[Floats, Floats, Floats, int, float]) -> int:
+    upper, lower, margin, baseline, mean = problem
+    leader = most_optimistic(upper, baseline)
+    return int(select(selection, upper, lower, margin, baseline, mean, leader))
+
+
+@given(problems())
+def test_only_safe_actions_or_the_baseline(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    _, _, margin, baseline, _ = problem
+    for selection in list(SELECTIONS.values())[1:]:
+        action = chosen(selection, problem)
+        assert action == baseline or margin[action] >= 0.0
+
+
+@given(problems())
+def test_constrained_is_never_less_optimistic_than_two_step(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    upper, _, _, baseline, mean = problem
+    known = upper.copy()
+    known[baseline] = mean
+    assert known[chosen(CONSTRAINED, problem)] >= known[chosen(TWO_STEP, problem)]
+
+
+@given(problems())
+def test_largest_lower_leaves_two_step_only_for_something_surely_better(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    _, lower, _, baseline, mean = problem
+    two_step, action = chosen(TWO_STEP, problem), chosen(LARGEST_LOWER, problem)
+    assert action == two_step or (two_step == baseline and lower[action] > mean)
+
+
+@given(problems())
+def test_literal_reading_differs_only_where_no_lower_bound_exceeds_the_baseline(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    _, lower, _, baseline, mean = problem
+    compared, literal = chosen(LARGEST_LOWER, problem), chosen(LARGEST_LOWER_LITERAL, problem)
+    assert compared == literal or (compared == baseline and lower[literal] <= mean)
+
+
+@given(problems())
+def test_the_baseline_is_most_optimistic_only_above_every_upper_bound(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    """With everything safe, the baseline is played exactly then; equality goes to the action."""
+    upper, lower, margin, baseline, mean = problem
+    safe = np.zeros_like(margin)
+    others = np.delete(upper, baseline)
+    above = bool((mean > others).all())
+    for selection in list(SELECTIONS.values())[1:]:
+        action = chosen(selection, (upper, lower, safe, baseline, mean))
+        assert (action == baseline) == above
+
+
+@given(problems())
+def test_ties_go_to_the_lowest_index(problem: tuple[Floats, Floats, Floats, int, float]) -> None:
+    upper, lower, margin, baseline, mean = problem
+    flat = np.full_like(upper, 1.5)
+    action = chosen(CONSTRAINED, (flat, lower, np.abs(margin), baseline, mean))
+    others = [a for a in range(len(flat)) if a != baseline]
+    assert action == (others[0] if others else baseline)
+
+
+@given(problems(), st.floats(0.0, 2.0))
+def test_more_margin_never_makes_constrained_less_optimistic(
+    problem: tuple[Floats, Floats, Floats, int, float], gift: float
+) -> None:
+    upper, lower, margin, baseline, mean = problem
+    known = upper.copy()
+    known[baseline] = mean
+    before = chosen(CONSTRAINED, problem)
+    after = chosen(CONSTRAINED, (upper, lower, margin + gift, baseline, mean))
+    assert known[after] >= known[before]

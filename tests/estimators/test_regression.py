@@ -1,0 +1,95 @@
+"""Incremental regression against solving the normal equations afresh."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from handrail.estimators.contexts import (
+    bound_contexts,
+    learn_context,
+    load_features,
+    rebuild_contexts,
+)
+from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
+from handrail.records import LEDGER, RULES, new_record
+
+
+@pytest.mark.parametrize(("arms", "dim"), [(1, 1), (2, 5), (30, 20), (12, 4)])
+def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
+    """Plays and rewards apart, as with late rewards."""
+    rng = np.random.default_rng([arms, dim])
+    features = rng.standard_normal((arms, dim))
+    if arms > 1:
+        features[1] = 0.0  # an arm with zero features knows nothing and disturbs nothing
+    ledger = new_record(LEDGER)
+    plays, counts = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
+    sums = np.zeros(arms)
+    mean, gram, cross, _ = rebuild_fixed(features, 0.5, plays, counts, sums)
+    waiting: list[int] = []
+    for _ in range(3000):
+        arm = int(rng.integers(arms))
+        play_fixed(gram, plays, cross, arm)
+        waiting.append(arm)
+        while waiting and rng.random() < 0.6:
+            settled = waiting.pop(int(rng.integers(len(waiting))))
+            reward = float(rng.standard_normal())
+            learn_fixed(ledger[0], mean, gram, cross, settled, reward)
+            counts[settled] += 1
+            sums[settled] += reward
+    fresh_mean, fresh_gram, fresh_cross, log_det = rebuild_fixed(features, 0.5, plays, counts, sums)
+    np.testing.assert_allclose(mean, fresh_mean, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(gram, fresh_gram, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(cross, fresh_cross, rtol=1e-9, atol=1e-9)
+    assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-9, abs=1e-12)
+    assert ledger["rows"][0] == counts.sum()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 40])
+def test_contexts_equal_the_normal_equations(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    ridge = 0.3
+    ledger = new_record(LEDGER)
+    design, inverse = ridge * np.eye(dim), np.eye(dim) / ridge
+    response, theta = np.zeros(dim), np.zeros(dim)
+    rows, rewards = rng.standard_normal((4000, dim)), rng.standard_normal(4000)
+    for row, reward in zip(rows, rewards, strict=True):
+        learn_context(ledger[0], design, inverse, response, theta, row, float(reward))
+    full = ridge * np.eye(dim) + rows.T @ rows
+    np.testing.assert_allclose(design, full, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(inverse, np.linalg.inv(full), rtol=1e-7, atol=1e-13)
+    np.testing.assert_allclose(theta, np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
+    fresh, fresh_theta, log_det = rebuild_contexts(design, response, ridge)
+    np.testing.assert_allclose(inverse, fresh, rtol=1e-7, atol=1e-13)
+    np.testing.assert_allclose(theta, fresh_theta, atol=1e-12)
+    assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
+
+
+@pytest.mark.parametrize(("actions", "dim"), [(1, 1), (3, 2), (5, 9), (30, 33)])
+def test_bounds_of_contexts(actions: int, dim: int) -> None:
+    rng = np.random.default_rng([actions, dim])
+    square = rng.standard_normal((dim, dim))
+    inverse = square @ square.T
+    features, theta = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
+    rules = new_record(RULES, dim=dim, noise=0.1, ridge=1.0, estimator_level=0.1, theta_bound=1.0)
+    columns = np.empty((dim, actions))
+    assert load_features(features, 1e150, columns) == -1
+    mean, norm, upper, lower = np.empty((4, actions))
+    beta = bound_contexts(
+        rules[0], new_record(LEDGER)[0], columns, inverse, theta, mean, norm, upper, lower
+    )
+    wanted = np.einsum("ki,ij,kj->k", features, inverse, features)
+    np.testing.assert_allclose(mean, features @ theta, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(norm, wanted, rtol=1e-11)
+    np.testing.assert_allclose(upper - lower, 2.0 * beta * np.sqrt(wanted), rtol=1e-11)
+
+
+def test_a_row_that_is_not_fit_is_named() -> None:
+    features = np.full((4, 3), 0.5)
+    columns = np.empty((3, 4))
+    assert load_features(features, np.sqrt(0.75), columns) == -1
+    features[2, 1] = 0.6
+    assert load_features(features, np.sqrt(0.75), columns) == 2
+    for value in (np.nan, np.inf, -np.inf):
+        features[1, 2] = value
+        assert load_features(features, 1e150, columns) == 1

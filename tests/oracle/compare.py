@@ -1,0 +1,190 @@
+"""Run a library's policy and the oracle side by side, decision by decision.
+
+Actions and events must be equal, margins and bounds equal up to rounding. A differing action is a
+tie, counted and followed, only where the values that decide it lie within `TIE` of each other,
+relative to their magnitude.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from oracle.answer import Answer
+from oracle.oracle import Oracle
+from oracle.problems import Problem
+from oracle.selection import select
+
+TIE = 1e-12
+CLOSE = 1e-9
+MOST_TIES = 3
+
+
+class Decision(Protocol):
+    """What a policy returns."""
+
+    @property
+    def id(self) -> Any: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def action(self) -> int: ...
+    @property
+    def event(self) -> str: ...
+    @property
+    def margin(self) -> float | None: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def lower(self) -> float: ...
+
+
+class Policy(Protocol):
+    """A policy of the library."""
+
+    @property
+    def decide(self) -> Callable[..., Any]: ...
+    @property
+    def learn(self) -> Callable[..., Any]: ...
+    @property
+    def close(self) -> Callable[..., Any]: ...
+
+
+@dataclass
+class Tally:
+    """What was seen in a run."""
+
+    events: Counter[str] = field(default_factory=Counter)
+    ties: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When rewards come: the chance of each delay, and what happens to those that never come.
+
+    A reward comes after 0 to ``longest`` further rounds. With chance ``lost`` it never comes, and
+    with chance ``closed`` that is told after as many rounds. Nothing is told of the others.
+    """
+
+    longest: int = 0
+    at_once: float = 1.0
+    lost: float = 0.0
+    closed: float = 0.0
+
+
+AT_ONCE = Plan()
+
+Act = Callable[[], None]
+
+
+def run(
+    policy: Policy,
+    oracle: Oracle,
+    problem: Problem,
+    rounds: int,
+    rng: np.random.Generator,
+    plan: Plan = AT_ONCE,
+) -> Tally:
+    """Both decide ``rounds`` times; raises AssertionError at the first difference."""
+    tally = Tally()
+    due: dict[int, list[Act]] = {}
+    for time in range(1, rounds + 1):
+        told = problem.ask()
+        decision: Decision = policy.decide(**told)
+        answer = oracle.decide(**told, force=decision.action)
+        _check(decision, answer, tally)
+        reward = problem.reward(decision.action)
+        _plan(policy, oracle, decision, reward, plan, rng, due)
+        acts = due.pop(time, [])
+        for index in rng.permutation(len(acts)):
+            acts[index]()
+    print(f"events {dict(tally.events)}, ties {tally.ties}")
+    assert tally.ties <= MOST_TIES, f"{tally.ties} ties"
+    return tally
+
+
+def _plan(
+    policy: Policy,
+    oracle: Oracle,
+    decision: Decision,
+    reward: float,
+    plan: Plan,
+    rng: np.random.Generator,
+    due: dict[int, list[Act]],
+) -> None:
+    """Put what happens to this reward among the things that are due."""
+    number = decision.round
+    conservative = decision.margin is not None
+    if decision.event == "baseline" and conservative and rng.random() < 0.7:
+        return  # a baseline decision needs no reward; one that comes is ignored
+    whom: Any = decision if rng.random() < 0.5 else decision.id
+    wait = 0 if rng.random() < plan.at_once else int(rng.integers(plan.longest + 1))
+    kind = float(rng.random())
+
+    def learn() -> None:
+        policy.learn(whom, reward=reward)
+        oracle.learn(number, reward)
+
+    def close() -> None:
+        policy.close(decision.id)
+        oracle.close(number)
+
+    if kind >= plan.lost:
+        due.setdefault(number + wait, []).append(learn)
+    elif kind < plan.lost * plan.closed and not (decision.event == "baseline" and conservative):
+        due.setdefault(number + wait, []).append(close)
+
+
+def _check(decision: Decision, answer: Answer, tally: Tally) -> None:
+    tally.events[decision.event] += 1
+    action = decision.action
+    margin = answer.margin
+    if action != answer.action or decision.event != answer.event:
+        assert tied(answer, action), f"not a tie: {decision} against {answer}"
+        tally.ties += 1
+        if margin is not None:
+            at_baseline = action == answer.baseline
+            margin = answer.baseline_margin if at_baseline else float(answer.margins[action])
+    agree = (
+        decision.round == answer.round
+        and same(decision.upper, float(answer.uppers[action]))
+        and same(decision.lower, float(answer.lowers[action]))
+        and (margin is None) == (decision.margin is None)
+        and (margin is None or decision.margin is None or same(decision.margin, margin))
+    )
+    assert agree, f"{decision} against {answer}"
+
+
+def same(one: float, other: float) -> bool:
+    """Equal up to rounding; infinities are equal to themselves only."""
+    return one == other or abs(one - other) <= CLOSE * (1 + abs(other)) < np.inf
+
+
+def tied(answer: Answer, action: int) -> bool:
+    """Whether a shift of every value by `TIE` in favour of ``action`` makes it the choice.
+
+    In favour of an action: its own bounds and margin up, those of all others down. In favour of the
+    baseline: all others down. If the action is the choice already, only the event is in question,
+    which hangs on the largest upper bounds alone.
+    """
+    shift = TIE * np.maximum(np.abs(answer.uppers), np.abs(answer.lowers))
+    shift[~np.isfinite(shift)] = 0.0
+    if action == answer.action:
+        others = [other for other in range(len(shift)) if other != answer.baseline]
+        tops = np.sort(answer.uppers[others] + shift[others])[-2:]
+        if len(tops) < 2 or not np.isfinite(tops[-1]):
+            return False
+        return bool(tops[1] - tops[0] <= 2 * float(np.max(shift[others])))
+    sign = np.full(len(shift), -1.0)
+    sign[action] = 1.0
+    if action == answer.baseline and answer.selection != "optimistic":
+        sign[action] = 0.0
+    margins = answer.margins + sign * TIE * answer.magnitude
+    mean = np.nan if answer.baseline_mean is None else answer.baseline_mean
+    uppers = answer.uppers + sign * shift
+    lowers = answer.lowers + sign * shift
+    return select(answer.selection, uppers, lowers, margins, answer.baseline, mean) == action

@@ -1,0 +1,115 @@
+"""Upper and lower bounds per action, from the rounds learned so far.
+
+Not cut to [0, 1]. An arm never learned from: upper +inf, lower 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracle import widths
+from oracle.answer import Floats
+from oracle.history import History
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the estimators need to know, for means in [0, 1]."""
+
+    width: str
+    noise: float
+    level: float
+    proved: bool
+    tightest_at: float
+    arms: int = 0
+    ridge: float = 1.0
+    theta_bound: float = 0.0
+    feature_bound: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """Theta_t = {theta : |theta - theta_hat|_V <= beta} (paper section 2, with V for its V^-1)."""
+
+    theta: Floats
+    gram: Floats
+    beta: float
+
+    def norms(self, rows: Floats) -> Floats:
+        """|x|_{V^-1} = sqrt(x' V^-1 x) of every row x."""
+        solved = np.linalg.solve(self.gram, rows.T).T
+        return np.asarray(np.sqrt(np.sum(rows * solved, axis=1)))
+
+    def smallest(self, rows: Floats) -> Floats:
+        """min over Theta_t of <theta, x> = <theta_hat, x> - beta |x|_{V^-1} of every row x."""
+        return rows @ self.theta - self.beta * self.norms(rows)
+
+    def largest(self, rows: Floats) -> Floats:
+        """max over Theta_t of <theta, x> of every row x."""
+        return rows @ self.theta + self.beta * self.norms(rows)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Bounds of every action; ``ellipsoid`` is there for the linear estimator."""
+
+    uppers: Floats
+    lowers: Floats
+    ellipsoid: Ellipsoid | None = None
+
+
+def means(history: History, settings: Settings, time: int) -> Estimate:
+    """One mean per arm: sum of its rewards / N, plus and minus the width at N."""
+    uppers = np.full(settings.arms, np.inf)
+    lowers = np.zeros(settings.arms)
+    for arm in range(settings.arms):
+        rewards = history.rewards[history.learned & (history.actions == arm)]
+        count = len(rewards)
+        if count == 0:
+            continue
+        if settings.width == "wu":
+            width = widths.arm_wu(
+                count, settings.arms, settings.noise, settings.level, proved=settings.proved
+            )
+        elif settings.width == "ucb1":
+            width = widths.arm_ucb1(count, time)
+        elif settings.width == "mixture":
+            width = widths.arm_mixture(
+                count, settings.arms, settings.noise, settings.level, settings.tightest_at
+            )
+        else:
+            raise ValueError(f"unknown width {settings.width!r} of a mean")
+        mean = float(np.sum(rewards)) / count
+        uppers[arm] = mean + width
+        lowers[arm] = mean - width
+    return Estimate(uppers, lowers)
+
+
+def linear(history: History, settings: Settings, features: Floats) -> Estimate:
+    """Ridge regression: V = lambda I + sum phi phi', theta_hat = V^-1 sum phi r."""
+    rows = history.features[history.learned]
+    rewards = history.rewards[history.learned]
+    count, dim = rows.shape
+    gram = settings.ridge * np.eye(dim) + rows.T @ rows
+    theta = np.asarray(np.linalg.solve(gram, rows.T @ rewards), dtype=np.float64)
+    if settings.width == "paper":
+        beta = widths.ellipsoid_paper(
+            count,
+            dim,
+            settings.noise,
+            settings.level,
+            settings.ridge,
+            settings.theta_bound,
+            settings.feature_bound,
+        )
+    elif settings.width == "determinant":
+        log_det = float(np.linalg.slogdet(gram)[1])
+        beta = widths.ellipsoid_determinant(
+            log_det, dim, settings.noise, settings.level, settings.ridge, settings.theta_bound
+        )
+    else:
+        raise ValueError(f"unknown width {settings.width!r} of an ellipsoid")
+    ellipsoid = Ellipsoid(theta, gram, beta)
+    return Estimate(ellipsoid.largest(features), ellipsoid.smallest(features), ellipsoid)

@@ -1,0 +1,67 @@
+"""Make the library's policy and the oracle from the same settings, and run both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import handrail
+from oracle.catalogue import CATALOGUE, Parts
+from oracle.compare import AT_ONCE, Plan, Tally, run
+from oracle.oracle import Oracle
+from oracle.problems import Problem, arguments
+
+KINDS = {
+    "optimistic": {"optimistic"},
+    "two-step": {"optimistic", "baseline"},
+    "largest-lower": {"optimistic", "baseline"},
+    "largest-lower-literal": {"optimistic", "safe", "baseline"},
+    "constrained": {"optimistic", "safe", "baseline"},
+}
+"""The events that a comparison must have seen to be worth something, by selection."""
+
+
+def by_name(
+    name: str,
+    problem: Problem,
+    rounds: int,
+    *,
+    plan: Plan = AT_ONCE,
+    seed: int = 0,
+    **more: Any,
+) -> Tally:
+    """An algorithm of the catalogue."""
+    settings = arguments(CATALOGUE[name], {**problem.settings, **more})
+    policy = handrail.make_policy(name, **settings)
+    rng = np.random.default_rng(seed)
+    return run(policy, Oracle(name, **settings), problem, rounds, rng, plan)
+
+
+def by_hand(
+    parts: Parts,
+    problem: Problem,
+    rounds: int,
+    *,
+    plan: Plan = AT_ONCE,
+    seed: int = 0,
+    **more: Any,
+) -> Tally:
+    """An algorithm made of four parts."""
+    settings = arguments(parts, {**problem.settings, **more})
+    algorithm = handrail.Algorithm(
+        name="mine",
+        estimator=parts.estimator,
+        past=parts.past,
+        selection=parts.selection,
+        schedule=parts.schedule,
+    )
+    policy = handrail.make_policy(algorithm, **settings)
+    rng = np.random.default_rng(seed)
+    return run(policy, Oracle(parts=parts, **settings), problem, rounds, rng, plan)
+
+
+def missing(name: str, tallies: list[Tally]) -> set[str]:
+    """Events an algorithm should have shown in these runs and did not."""
+    seen = {event for tally in tallies for event in tally.events}
+    return KINDS[CATALOGUE[name].selection] - seen

@@ -1,0 +1,58 @@
+"""Lower bounds on the reward of the rounds in S, alone and with one more action.
+
+Spec section 2 ("past_and_now") and, for rounds whose reward has not come, section 5. Every function
+returns the bound of S alone and the array of those of S and each action. ``clip`` is whether the
+past's bound is cut at 0 (docs/algorithms.md, "Past bounds").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle.answer import Floats
+from oracle.estimate import Ellipsoid
+from oracle.history import History
+
+Bounds = tuple[float, Floats]
+
+
+def arm_sums(history: History, lowers: Floats, *, clip: bool) -> Bounds:
+    """sum_k N_k max(lower_k, 0) + max(lower_a, 0), N_k = plays of k in S, learned or not."""
+    total = 0.0
+    for arm, lower in enumerate(lowers):
+        plays = int(np.sum(history.in_s & (history.actions == arm)))
+        total += plays * (max(float(lower), 0.0) if clip else float(lower))
+    return total, total + np.maximum(lowers, 0.0)
+
+
+def self_normalised(
+    history: History, ellipsoid: Ellipsoid, features: Floats, *, clip: bool
+) -> Bounds:
+    """max(<theta_hat, x> - beta |x|_{V^-1}, 0), x = phi_a + sum of phi over S (paper section 2).
+
+    Features of rounds without a reward are in x and not in V.
+    """
+    x = np.sum(history.features[history.in_s], axis=0)
+    rows = np.vstack([x, x + features])  # S alone comes first
+    bounds = ellipsoid.smallest(rows)
+    if clip:
+        bounds = np.maximum(bounds, 0.0)
+    return float(bounds[0]), bounds[1:]
+
+
+def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> Bounds:
+    """max(sum of rewards - psi, 0) + max(lower_a, 0) (paper section 4, the checkpoint set).
+
+    A round of S without a reward adds max(lower_i, 0), its lower bound when it was chosen.
+    """
+    bound = float(np.sum(history.rewards[history.in_s & history.learned])) - psi
+    if clip:
+        bound = max(bound, 0.0)
+    waiting = float(np.sum(np.maximum(history.lowers[history.pending], 0.0)))
+    return bound + waiting, bound + waiting + np.maximum(lowers, 0.0)
+
+
+def known(history: History, true_means: Floats) -> Bounds:
+    """sum of mu_{a_i} over S + mu_a: the constraint itself (paper section 2, figure 1)."""
+    total = float(np.sum(history.true_means[history.in_s]))
+    return total, total + true_means

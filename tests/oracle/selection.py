@@ -1,0 +1,72 @@
+"""Which action is played, given bounds and margins (paper section 3).
+
+An action other than the baseline is safe when its margin is >= 0. Ties: the lowest index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oracle.answer import Floats
+
+
+def most_optimistic(uppers: Floats, candidates: Sequence[int]) -> int:
+    """The lowest index among the candidates with the largest upper bound."""
+    return max(candidates, key=lambda action: (uppers[action], -action))
+
+
+def select(  # noqa: PLR0911
+    rule: str,
+    uppers: Floats,
+    lowers: Floats,
+    margins: Floats,
+    baseline: int | None,
+    baseline_mean: float,
+) -> int:
+    """The action played.
+
+    ``optimistic``: the largest upper bound of all; nobody knows the baseline's mean.
+    ``two-step``: the most optimistic if safe, else the baseline.
+    ``largest-lower``: the most optimistic if safe, else the safe action with the largest lower
+    bound if that is > mu_b, else the baseline; ``largest-lower-literal`` does not compare with
+    mu_b.
+    ``constrained``: the safe action with the largest upper bound if that is >= mu_b, else the
+    baseline.
+    For all but the first, the baseline is the most optimistic only if mu_b > every other upper.
+    """
+    if rule == "optimistic":
+        return most_optimistic(uppers, range(len(uppers)))
+    if baseline is None:
+        raise ValueError("a conservative selection needs a baseline")
+    others = [action for action in range(len(uppers)) if action != baseline]
+    if not others:
+        return baseline
+    best = most_optimistic(uppers, others)
+    if baseline_mean > uppers[best]:
+        return baseline
+    safe = [action for action in others if margins[action] >= 0]
+    if not safe:
+        return baseline
+    if rule == "two-step":
+        return best if best in safe else baseline
+    if rule in ("largest-lower", "largest-lower-literal"):
+        if best in safe:
+            return best
+        careful = max(safe, key=lambda action: (lowers[action], -action))
+        if rule == "largest-lower-literal" or lowers[careful] > baseline_mean:
+            return careful
+        return baseline
+    if rule == "constrained":
+        choice = most_optimistic(uppers, safe)
+        return choice if uppers[choice] >= baseline_mean else baseline
+    raise ValueError(f"unknown selection {rule!r}")
+
+
+def event(action: int, uppers: Floats, baseline: int | None, rule: str) -> str:
+    """E1, E2 or E3: the most optimistic action, another safe one, the baseline."""
+    if action == baseline:
+        return "baseline"
+    if rule == "optimistic":
+        return "optimistic"
+    others = [other for other in range(len(uppers)) if other != baseline]
+    return "optimistic" if action == most_optimistic(uppers, others) else "safe"

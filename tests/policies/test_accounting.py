@@ -1,0 +1,59 @@
+"""Spending delta: the levels by hand, and the total that is promised."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import handrail
+from handrail.policies.accounting import spend
+from support import make
+
+ZETA_3 = 1.2020569031595943
+
+
+def levels(name: str, accounting: str, **options: Any) -> tuple[float, float, float | None]:
+    linear = handrail.algorithm(name).estimator == "linear"
+    width = options.pop("width", "paper" if linear else "wu")
+    cumulative = options.pop("cumulative", "paper")
+    weights = options.pop("weights", None)
+    return spend(handrail.algorithm(name), accounting, 0.01, width, cumulative, weights)
+
+
+def test_union_by_hand() -> None:
+    # One event: all of delta goes to the arms, at the level where `wu` is proved.
+    assert levels("CUCB", "union")[0] == pytest.approx(0.01 / (2 * ZETA_3))
+    # Two events: half each; psi one-sided spends pi^2/18 of what is put into it.
+    assert levels("CUCB2", "union")[:2] == pytest.approx(
+        (0.005 / (2 * ZETA_3), 0.005 * 18 / math.pi**2)
+    )
+    assert levels("CLUCB2", "union")[:2] == pytest.approx((0.005, 0.005 * 18 / math.pi**2))
+    assert levels("CLUCB2", "union", cumulative="mixture")[:2] == pytest.approx((0.005, 0.005))
+    assert levels("CLUCB", "union")[0] == pytest.approx(0.01)
+    assert levels("UCB", "union")[0] == pytest.approx(0.01 / (2 * ZETA_3))
+    weights = {"estimator": 3.0, "martingale": 1.0}
+    assert levels("CLUCB2", "union", weights=weights)[:2] == pytest.approx(
+        (0.0075, 0.0025 * 18 / math.pi**2)
+    )
+
+
+def test_paper_puts_delta_everywhere_and_says_what_that_adds_up_to() -> None:
+    assert levels("CLUCB2", "paper")[:2] == (0.01, 0.01)
+    assert levels("CLUCB2", "paper")[2] == pytest.approx(0.01 * (1 + math.pi**2 / 18))
+    assert levels("CUCB2", "paper")[2] == pytest.approx(0.01 * (2 * ZETA_3 + math.pi**2 / 18))
+    assert levels("CUCB", "paper", width="mixture")[2] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("name", ["CUCB", "CUCB-L", "CUCB-S", "CUCB-M", "CUCB2", "CUCB2T"])
+@pytest.mark.parametrize("width", ["wu", "mixture"])
+def test_union_never_exceeds_delta(name: str, width: str) -> None:
+    assert make(name, "arms", width=width).failure_probability == pytest.approx(0.1)
+
+
+def test_who_promises_nothing_and_who_cannot_fail() -> None:
+    assert make("UCB", "arms").failure_probability is None
+    assert make("LinUCB", "dim").failure_probability is None
+    assert make("CUCB-Or", "arms").failure_probability == 0.0
+    assert make("CLUCB2", "dim").failure_probability == pytest.approx(0.1)

@@ -1,0 +1,170 @@
+"""Rewards that come late, out of order or never: small cases worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import handrail
+from handrail import Policy
+from support import CONSERVATIVE, make, play
+
+# psi(1) at delta 0.1 / 2, one-sided: 1/2 sqrt(2 L) + 2L/3, L = log(3 / (0.05 * 18 / pi^2)).
+LOG = math.log(3.0 / (0.05 * 18.0 / math.pi**2))
+
+
+def ledger(policy: Policy) -> dict[str, float]:
+    row = policy._model.ledger[0]
+    return {name: row[name].item() for name in row.dtype.names}
+
+
+def test_a_pending_round_counts_its_lower_bound_and_its_reward_once() -> None:
+    policy = make("CUCB2", "arms", alpha=0.5, cumulative="subgaussian")
+    first = policy.decide()
+    second = policy.decide()
+    # Round 1: need 0.55 (1 - 0.5) > 0: baseline. Round 2: 0.55 (1 - 0.5 * 2) = 0: arm 0.
+    assert (first.event, second.event, second.action) == ("baseline", "optimistic", 0)
+    assert policy.pending == 1
+    assert ledger(policy)["promised"] == 0.0  # nothing is known of arm 0
+    third = policy.decide()
+    # s = 1, t = 3: need 0.55 (1 + 1 - 1.5) = 0.275 > 0.
+    assert third.event == "baseline"
+    assert third.margin == pytest.approx(-0.55 * 0.5 + 0.55)
+    assert policy.learn(second, reward=1.0) == "learned"
+    assert policy.pending == 0
+    after = ledger(policy)
+    assert (after["rewards"], after["reward"], after["promised"]) == (1, 1.0, 0.0)
+
+
+def test_promises_are_as_of_the_decision() -> None:
+    policy = make("CUCB2", "arms", alpha=0.5, baseline_mean=0.1)
+    decisions = play(policy, 400)
+    decision = next(d for d in iter(policy.decide, None) if d.awaits_reward and d.lower > 0)
+    assert ledger(policy)["promised"] == pytest.approx(decision.lower)
+    lower = decision.lower
+    for _ in range(30):
+        more = policy.decide()
+        if more.awaits_reward:
+            policy.learn(more, reward=1.0)
+    assert ledger(policy)["promised"] == pytest.approx(lower)
+    assert policy.close(decision.id) == "waived"
+    assert ledger(policy)["promised"] == 0.0
+    assert ledger(policy)["waived"] == pytest.approx(lower)
+    assert decisions[-1].round == 400
+
+
+def test_close_learns_the_default() -> None:
+    policy = make("UCB", "arms", default_reward=0.25)
+    decision = policy.decide()
+    assert policy.close(decision) == "learned"
+    assert policy._model.arrays()["sums"].tolist() == [0.25, 0.0, 0.0, 0.0, 0.0]
+    assert policy.pending == 0
+
+
+def test_a_baseline_round_needs_no_reward() -> None:
+    policy = make("CUCB2", "arms")
+    decision = policy.decide()
+    assert (decision.event, decision.awaits_reward, policy.pending) == ("baseline", False, 0)
+    assert policy.learn(decision, reward=1.0) == "ignored"
+    assert policy.learn(decision.id, reward=1.0) == "ignored"
+    assert policy.close(decision) == "ignored"
+
+
+def test_a_window_settles_in_the_order_of_decisions() -> None:
+    """window = 3: round i is settled when round i + 3 is decided, not before and not later."""
+    policy = make("UCB", "arms", window=3)
+    decisions = [policy.decide() for _ in range(3)]
+    assert policy.learn(decisions[2], reward=1.0) == "waiting"
+    assert policy.learn(decisions[0], reward=0.5) == "waiting"
+    counts = policy._model.arrays()["counts"]
+    assert counts.sum() == 0
+    policy.decide()  # round 4 settles round 1
+    assert (counts.sum(), policy.pending) == (1, 3)
+    assert policy.learn(decisions[0], reward=0.5) == "late"
+    policy.decide()  # round 5 settles round 2, whose reward never came: not learned from
+    assert (counts.sum(), policy.pending) == (1, 3)
+    assert policy.learn(decisions[1], reward=0.5) == "late"
+    assert policy.close(decisions[1]) == "late"
+    policy.decide()  # round 6 settles round 3
+    assert (counts.sum(), policy.pending) == (2, 3)
+
+
+def test_a_window_uses_the_default_for_what_is_missing() -> None:
+    policy = make("UCB", "arms", window=1, default_reward=0.0)
+    for _ in range(5):
+        policy.decide()
+    arrays = policy._model.arrays()
+    assert arrays["counts"].sum() == 4
+    assert arrays["sums"].sum() == 0.0
+
+
+def test_a_closed_window_takes_no_more_rewards_but_settles_in_order() -> None:
+    policy = make("UCB", "arms", window=3, default_reward=1.0)
+    decision = policy.decide()
+    assert policy.close(decision) == "closed"
+    assert policy.close(decision) == "closed"
+    with pytest.raises(handrail.InputError, match="settled already"):
+        policy.learn(decision, reward=0.5)
+    assert policy._model.arrays()["counts"].sum() == 0
+    for _ in range(3):
+        policy.decide()
+    assert policy._model.arrays()["sums"].sum() == 1.0
+
+
+def test_rewards_that_depend_on_their_delay_break_the_plain_rule_and_not_the_window() -> None:
+    """Ones arrive at once, zeros never: used as they come, every arm looks perfect."""
+    rng = np.random.default_rng(2)
+    lowest = {}
+    for label, changes in {"naive": {}, "window": {"window": 5, "default_reward": 0.0}}.items():
+        policy = make("CUCB2", "arms", alpha=0.4, baseline_mean=0.6, **changes)
+        budget, least = 0.0, 0.0
+        for _ in range(1500):
+            decision = policy.decide()
+            mean = 0.6 if decision.action == 1 else 0.15
+            budget += mean - 0.6 * 0.6
+            least = min(least, budget)
+            if decision.awaits_reward and rng.random() < mean:
+                policy.learn(decision, reward=1.0)
+        lowest[label] = least
+    assert lowest["naive"] < -50.0
+    assert lowest["window"] >= 0.0
+
+
+@pytest.mark.parametrize("name", CONSERVATIVE)
+def test_while_no_reward_comes_the_promise_holds(name: str) -> None:
+    """All rewards outstanding: nothing but the allowance of the baseline rounds is spent.
+
+    Every arm but the baseline is worthless, and nothing is ever learned; the budget must stay
+    >= 0 with certainty (at every tenth round for checkpoints).
+    """
+    setting = "arms" if name.startswith("CU") else "features"
+    changes = {"true_means": [0.0, 0.55, 0.0, 0.0, 0.0]} if name.endswith("Or") else {}
+    policy = make(name, setting, **changes)
+    budget, played = 0.0, 0
+    for number in range(1, 501):
+        decision = policy.decide()
+        played += decision.action != 1
+        budget += (0.55 if decision.action == 1 else 0.0) - 0.75 * 0.55
+        if not name.endswith("T") or number % 10 == 0:
+            assert budget >= -1e-9
+    assert played > 50
+
+
+def test_psi_counts_rewards_not_plays() -> None:
+    """Ten rounds pending, one rewarded: psi at s = 1, the need at s = 11."""
+    policy = make("CUCB-M", "arms", alpha=0.9, baseline_mean=0.05)
+    waiting: list[handrail.Decision] = []
+    while len(waiting) < 11:
+        decision = policy.decide()
+        if decision.awaits_reward:
+            waiting.append(decision)
+    policy.learn(waiting[0], reward=1.0)
+    now = ledger(policy)
+    assert (now["rewards"], now["plays"], now["pending"]) == (1, 11, 10)
+    explained = policy.explain()
+    past = max(1.0 - (0.5 * math.sqrt(2.0 * LOG) + 2.0 * LOG / 3.0), 0.0)
+    need = 0.05 * (11 + 1 - 0.9 * (now["rounds"] + 1))
+    leader = explained.explanation["most_optimistic"]
+    assert leader["margin"] == pytest.approx(past + now["promised"] - need)

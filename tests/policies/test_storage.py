@@ -1,0 +1,279 @@
+"""Saved state: open, versioned, whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import handrail
+from handrail import InputError
+from support import SETTINGS, make, play, state
+
+CHILD = """
+import resource, sys
+sys.path[:0] = sys.argv[2:]
+from support import make, play
+policy = make("CLUCB2", "dim")
+play(policy, 50)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    policy.save(sys.argv[1])
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+KILLED = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from support import make, play
+policy = make("CLUCB2", "dim")
+for number in range(10**9):
+    play(policy, 1)
+    policy.save(sys.argv[1])
+    if number == 0:
+        print("ready", flush=True)
+"""
+
+HERE = str(Path(__file__).parent.parent)
+
+
+def rewrite(path: Path, change: Any) -> None:
+    """Change a saved policy's JSON, and leave a file that is whole as a zip."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    document = json.loads(members["state.json"])
+    change(document, members)
+    members["state.json"] = json.dumps(document).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    policy = make("CLUCB2", "dim", noise=0.1, reward_range=None)
+    play(policy, 200)
+    for _ in range(40):
+        policy.decide(features=np.eye(3), baseline=0, baseline_mean=0.3)
+    assert policy.pending
+    path = tmp_path / "policy.handrail"
+    policy.save(path)
+    return path
+
+
+@pytest.mark.parametrize(("name", "setting"), SETTINGS)
+def test_a_loaded_policy_goes_on_bit_for_bit(name: str, setting: str, tmp_path: Path) -> None:
+    policy = make(name, setting)
+    play(policy, 300)
+    policy.save(tmp_path / "p")
+    loaded = handrail.load_policy(str(tmp_path / "p"))
+    assert loaded.algorithm == policy.algorithm
+    assert loaded.failure_probability == policy.failure_probability
+    on = [(d.round, d.action, d.margin, d.upper, d.lower) for d in play(policy, 300, 1)]
+    assert on == [(d.round, d.action, d.margin, d.upper, d.lower) for d in play(loaded, 300, 1)]
+    assert state(loaded) == state(policy)
+
+
+def test_parameters_of_every_kind_come_back(tmp_path: Path) -> None:
+    policy = make(
+        "CLUCB2T",
+        "features",
+        width="determinant",
+        cumulative="mixture",
+        tightest_at=np.float64(300.0),
+        delta_weights={"estimator": 3, "martingale": 1.0},
+        reward_range=np.array([-1.0, 3.0]),
+        baseline_lower=0.1,
+        window=np.int64(7),
+        default_reward=0,
+        clip="none",
+        ridge=0.25,
+    )
+    play(policy, 100)
+    policy.save(tmp_path / "p")
+    loaded = handrail.load_policy(tmp_path / "p")
+    assert state(loaded) == state(policy)
+    assert [d.margin for d in play(loaded, 50)] == [d.margin for d in play(policy, 50)]
+
+
+def test_parts_by_hand_come_back(tmp_path: Path) -> None:
+    mine = handrail.Algorithm("mine", "means", "martingale", "largest-lower-literal", "checkpoints")
+    policy = make(mine, "arms")
+    play(policy, 50)
+    policy.save(tmp_path / "p")
+    loaded = handrail.load_policy(tmp_path / "p")
+    assert loaded.algorithm == mine
+    assert state(loaded) == state(policy)
+
+
+def test_the_format_is_open(saved: Path) -> None:
+    """Read with the standard library and NumPy alone."""
+    with zipfile.ZipFile(saved) as archive:
+        document = json.loads(archive.read("state.json"))
+        design = np.load(io.BytesIO(archive.read("model/design.npy")), allow_pickle=False)
+    assert document["format"] == "handrail-policy"
+    assert document["version"] == 1
+    assert document["algorithm"]["name"] == "CLUCB2"
+    assert document["ledger"]["rounds"] == 240
+    assert design.shape == (3, 3)
+
+
+def test_a_newer_format_is_refused(saved: Path) -> None:
+    def newer(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        document["version"] = 2
+
+    rewrite(saved, newer)
+    with pytest.raises(InputError, match="upgrade handrail") as caught:
+        handrail.load_policy(saved)
+    assert caught.value.field == "path"
+
+
+def _set(key: str, value: Any) -> Any:
+    def change(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        document[key] = value
+
+    return change
+
+
+def _ledger(key: str, value: Any) -> Any:
+    def change(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        document["ledger"][key] = value
+
+    return change
+
+
+def _array(name: str, value: Any) -> Any:
+    def change(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        buffer = io.BytesIO()
+        np.save(buffer, value, allow_pickle=True)
+        members[name] = buffer.getvalue()
+
+    return change
+
+
+def _drop(name: str) -> Any:
+    def change(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        del members[name]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("format", "something else"),
+        _set("version", "1"),
+        _set("version", 0),
+        _set("algorithm", {"name": "CLUCB2"}),
+        _set("parameters", {"dim": 3}),
+        _set("parameters", ["dim"]),
+        _set("ledger", {}),
+        _set("open", []),
+        _set("open", None),
+        _ledger("rounds", 1.5),
+        _ledger("rounds", "many"),
+        _ledger("reward", 1e999),
+        _array("model/design.npy", np.eye(4)),
+        _array("model/design.npy", np.eye(3, dtype=np.float32)),
+        _array("model/theta.npy", np.full(3, np.nan)),
+        _array("model/theta.npy", np.array([{}, {}, {}])),
+        _array("open/features.npy", np.ones((1, 3))),
+        _drop("model/inverse.npy"),
+        _drop("open/features.npy"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(saved: Path, change: Any) -> None:
+    rewrite(saved, change)
+    with pytest.raises(InputError) as caught:
+        handrail.load_policy(saved)
+    assert caught.value.field == "path"
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    for content in (b"", b"not a zip", b"PK\x03\x04", json.dumps({"version": 1}).encode()):
+        path.write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            handrail.load_policy(path)
+        assert caught.value.field == "path"
+    with pytest.raises(FileNotFoundError):
+        handrail.load_policy(tmp_path / "missing")
+
+
+def test_every_cut_and_every_flipped_byte_is_found_or_harmless(saved: Path) -> None:
+    """Damage is either refused or touches nothing that is read (time stamps and the like)."""
+    whole = saved.read_bytes()
+    policy = handrail.load_policy(saved)
+    for length in range(0, len(whole), 97):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(InputError):
+            handrail.load_policy(saved)
+    refused = 0
+    places = range(0, len(whole), 11)
+    for place in places:
+        saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            loaded = handrail.load_policy(saved)
+        except InputError:
+            refused += 1
+        else:
+            assert state(loaded) == state(policy)
+    assert refused > 0.8 * len(places)
+
+
+def test_saving_replaces_in_one_step(saved: Path) -> None:
+    """The old file is there, whole, until the new one is; nothing is left behind."""
+    before = saved.read_bytes()
+    policy = handrail.load_policy(saved)
+    play(policy, 10)
+    saved.chmod(0o640)
+    with saved.open("rb") as old:
+        policy.save(saved)
+        assert old.read() == before
+    assert saved.read_bytes() != before
+    assert saved.stat().st_mode & 0o777 == 0o640
+    assert list(saved.parent.iterdir()) == [saved]
+    with pytest.raises(FileNotFoundError):
+        policy.save(saved.parent / "no such folder" / "p")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs RLIMIT_FSIZE")
+def test_a_disk_that_fills_up_leaves_the_old_file(saved: Path) -> None:
+    before = saved.read_bytes()
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD, str(saved), HERE],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.startswith("refused")
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_killed_while_saving_leaves_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path), HERE], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            deadline = rng.uniform(0.05, 0.3)
+            try:
+                process.wait(timeout=deadline)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+        assert handrail.load_policy(path).round > 0
