@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from handrail.estimators.cholesky import invert
 from handrail.estimators.contexts import (
     bound_contexts,
+    lanes,
     learn_context,
     load_features,
     rebuild_contexts,
@@ -59,7 +61,8 @@ def test_contexts_equal_the_normal_equations(dim: int) -> None:
     np.testing.assert_allclose(design, full, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(inverse, np.linalg.inv(full), rtol=1e-7, atol=1e-13)
     np.testing.assert_allclose(theta, np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
-    fresh, fresh_theta, log_det = rebuild_contexts(design, response, ridge)
+    fresh, fresh_theta = np.empty_like(inverse), np.empty_like(theta)
+    log_det = rebuild_contexts(design, response, ridge, fresh, fresh_theta)
     np.testing.assert_allclose(inverse, fresh, rtol=1e-7, atol=1e-13)
     np.testing.assert_allclose(theta, fresh_theta, atol=1e-12)
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
@@ -72,12 +75,13 @@ def test_bounds_of_contexts(actions: int, dim: int) -> None:
     inverse = square @ square.T
     features, theta = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
     rules = new_record(RULES, dim=dim, noise=0.1, ridge=1.0, estimator_level=0.1, theta_bound=1.0)
-    columns = np.empty((dim, actions))
+    columns = np.empty((dim, lanes(actions)))
     assert load_features(features, 1e150, columns) == -1
-    mean, norm, upper, lower = np.empty((4, actions))
+    mean, norm, upper, lower = np.empty((4, lanes(actions)))
     beta = bound_contexts(
         rules[0], new_record(LEDGER)[0], columns, inverse, theta, mean, norm, upper, lower
     )
+    mean, norm, upper, lower = mean[:actions], norm[:actions], upper[:actions], lower[:actions]
     wanted = np.einsum("ki,ij,kj->k", features, inverse, features)
     np.testing.assert_allclose(mean, features @ theta, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(norm, wanted, rtol=1e-11)
@@ -86,10 +90,22 @@ def test_bounds_of_contexts(actions: int, dim: int) -> None:
 
 def test_a_row_that_is_not_fit_is_named() -> None:
     features = np.full((4, 3), 0.5)
-    columns = np.empty((3, 4))
+    columns = np.empty((3, lanes(4)))
     assert load_features(features, np.sqrt(0.75), columns) == -1
     features[2, 1] = 0.6
     assert load_features(features, np.sqrt(0.75), columns) == 2
     for value in (np.nan, np.inf, -np.inf):
         features[1, 2] = value
         assert load_features(features, 1e150, columns) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 35, 100])
+def test_the_inverse_is_the_inverse(size: int) -> None:
+    rng = np.random.default_rng(size)
+    root = rng.standard_normal((size, size))
+    matrix = root @ root.T + 0.1 * np.eye(size)
+    inverse = np.full((size, size), np.nan)
+    log_det = invert(matrix, inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-8, atol=1e-10)
+    assert log_det == pytest.approx(np.linalg.slogdet(matrix)[1], rel=1e-10, abs=1e-12)
+    assert (inverse == inverse.T).all()

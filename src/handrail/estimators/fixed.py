@@ -14,6 +14,7 @@ import numpy as np
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled
+from handrail.estimators.cholesky import invert
 from handrail.records import Floats, Ints, Ledger, Rules
 
 __all__ = ["bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
@@ -88,9 +89,8 @@ def rebuild_fixed(
     """
     dim = features.shape[1]
     design = ridge * np.eye(dim) + features.T @ (counts[:, None] * features)
-    solved = np.linalg.solve(design, features.T)
-    gram = features @ solved
+    inverse = np.empty((dim, dim))
+    log_det = invert(design, inverse) - dim * math.log(ridge)
+    gram = features @ inverse @ features.T
     gram = np.ascontiguousarray((gram + gram.T) / 2.0)
-    mean = gram @ sums
-    log_det = float(np.linalg.slogdet(design / ridge)[1])
-    return mean, gram, gram @ plays.astype(np.float64), log_det
+    return gram @ sums, gram, gram @ plays.astype(np.float64), log_det

@@ -23,6 +23,7 @@ from handrail.conservative.past import (
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
     bound_contexts,
+    lanes,
     learn_context,
     load_features,
     multiply,
@@ -53,14 +54,16 @@ def _decide(
     rules = rules_[0]
     ledger = ledger_[0]
     actions, dim = features.shape
-    columns = np.empty((dim, actions))
+    width = lanes(actions)
+    columns = np.empty((dim, width))
     bad = load_features(features, rules.feature_bound, columns)
     if bad >= 0:
         nan = math.nan
         return (-1 - bad, BASELINE_EVENT, nan, nan, nan, -1, nan, nan, nan, 0)
-    work = np.empty((5, actions))
-    upper, lower, certified, centre, square = work[0], work[1], work[2], work[3], work[4]
-    beta = bound_contexts(rules, ledger, columns, inverse, theta, centre, square, upper, lower)
+    work = np.empty((5, width))
+    centre, square = work[0], work[1]
+    beta = bound_contexts(rules, ledger, columns, inverse, theta, centre, square, work[2], work[3])
+    upper, lower, certified = work[2, :actions], work[3, :actions], work[4, :actions]
     past = 0.0
     if rules.past == SELF_NORMALISED:
         along = np.empty(dim)
@@ -174,8 +177,12 @@ class ContextModel:
             reward,
         )
         if rows % _REBUILD_EVERY == 0:
-            self.inverse[:], self.theta[:], self.ledger["log_det"][0] = rebuild_contexts(
-                self.design, self.response, float(self.rules["ridge"][0])
+            self.ledger["log_det"][0] = rebuild_contexts(
+                self.design,
+                self.response,
+                float(self.rules["ridge"][0]),
+                self.inverse,
+                self.theta,
             )
 
     def arrays(self) -> Arrays:

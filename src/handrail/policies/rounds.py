@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from handrail.errors import InputError
-from handrail.estimators.contexts import load_features
+from handrail.estimators.contexts import lanes, load_features
 from handrail.policies import checks
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
@@ -99,7 +99,8 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
 def check_features(settings: Settings, given: Round) -> None:
     """Refuse features that are not finite or too long, before a model sees them."""
     if given.features is not None:
-        columns = np.empty(given.features.shape[::-1])
+        actions, dim = given.features.shape
+        columns = np.empty((dim, lanes(actions)))
         bad = load_features(given.features, settings.feature_bound, columns)
         if bad >= 0:
             raise bad_features(settings, given, bad)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from handrail.policies import checks
 from handrail.records import Floats
 
 __all__ = ["Units", "make_units"]
+
+_ROUNDING: Final = 1e-12
+"""By how much of the range a value that was computed may miss it; it is then taken as the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +53,33 @@ class Units:
 
     def mean(self, field: str, value: object) -> float:
         """Check a mean given by the user; return it in inner units."""
-        result = checks.number(field, value)
-        if not self.low <= result <= self.high:
+        inner = self.inward(checks.number(field, value))
+        if not -_ROUNDING <= inner <= 1.0 + _ROUNDING:
             raise InputError(
                 field,
-                f"{result:g} is outside [{self.low:g}, {self.high:g}], the range of means",
+                f"{value} is outside [{self.low:g}, {self.high:g}], the range of means",
                 "declare the range with reward_range (rewards lie in it) or mean_range (only "
                 "means do)",
             )
-        return self.inward(result)
+        return min(max(inner, 0.0), 1.0)
 
     def means(self, field: str, value: object, size: int) -> Floats:
         """Check the means of all actions; return them in inner units."""
         result = checks.finite(field, checks.array(field, value, (size,)))
-        for each in result:
-            self.mean(field, each)
-        return (result - self.low) / self.scale
+        return np.array([self.mean(field, float(each)) for each in result])
 
     def reward(self, field: str, value: object) -> float:
         """Check a reward; return it in inner units."""
-        result = checks.number(field, value)
-        if self.bounded and not self.low <= result <= self.high:
+        inner = self.inward(checks.number(field, value))
+        if not self.bounded:
+            return inner
+        if not -_ROUNDING <= inner <= 1.0 + _ROUNDING:
             raise InputError(
                 field,
-                f"{result:g} is outside the declared reward_range [{self.low:g}, {self.high:g}]",
+                f"{value} is outside the declared reward_range [{self.low:g}, {self.high:g}]",
                 "with such rewards the guarantee is void: declare the range they really have",
             )
-        return self.inward(result)
+        return min(max(inner, 0.0), 1.0)
 
     def augment(self, features: Floats) -> Floats:
         """Append the constant feature where the range is shifted."""
