@@ -1,0 +1,1 @@
+"""Benchmarks: handrail side by side with others in one run. `python -m benchmarks`."""
