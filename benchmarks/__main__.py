@@ -11,7 +11,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import arms, contexts, growth, startup
+from benchmarks import arms, choices, contexts, growth, startup
 from benchmarks.measure import Row, table
 
 RESULTS = Path(__file__).resolve().parent.parent / "out" / "bench.json"
@@ -37,7 +37,7 @@ def main() -> int:
     machine = _machine()
     print("; ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
     rows: list[Row] = []
-    for part in (contexts, arms, growth, startup):
+    for part in (contexts, arms, growth, startup, choices):
         print(f"running {part.__name__} ...", file=sys.stderr, flush=True)
         rows += part.rows()
     missed = sum(row.met is False for row in rows)

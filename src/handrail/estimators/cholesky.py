@@ -1,8 +1,8 @@
 """The inverse of a positive definite matrix, compiled.
 
-LAPACK would do, but from within a policy it wakes the threads of whatever BLAS NumPy came with: on
-a busy machine a call waits for them many times longer than it computes, and its last bits depend
-on their number. This one runs in the caller's thread and always gives the same bits.
+LAPACK would do, but it wakes the threads of whatever BLAS NumPy came with: a call waits for them
+on a busy machine, and its last bits depend on their number. This one runs in the caller's thread
+and always gives the same bits.
 """
 
 from __future__ import annotations
