@@ -62,8 +62,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> nearest("clucb2", ["UCB", "CUCB-Or", "CLUCB2"])
-    'did you mean CLUCB2?'
+    >>> nearest("linubc", ["CUCB-Or", "LinUCB", "CLUCB2"])
+    'did you mean LinUCB?'
     """
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
