@@ -22,7 +22,7 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"alpha": -0.1}, "alpha", "outside"),
     ("CUCB2", "arms", {"alpha": math.nan}, "alpha", "not finite"),
     ("CUCB2", "arms", {"alpha": "0.1"}, "alpha", "not a number"),
-    ("CUCB2", "arms", {"alpha": True}, "alpha", "not a number"),
+    ("CUCB2", "arms", {"alpha": True}, "alpha", "outside"),
     ("CUCB2", "arms", {"alpha": None}, "alpha", "required"),
     ("CUCB2", "arms", {"delta": 0.0}, "delta", "outside"),
     ("CUCB2", "arms", {"delta": 1.0}, "delta", "outside"),

@@ -183,6 +183,8 @@ def _drop(name: str) -> Any:
         _ledger("rounds", 1.5),
         _ledger("rounds", "many"),
         _ledger("reward", 1e999),
+        _ledger("plays", -1),
+        _array("open/features.npy", np.full((40, 3), np.nan)),
         _array("model/design.npy", np.eye(4)),
         _array("model/design.npy", np.eye(3, dtype=np.float32)),
         _array("model/theta.npy", np.full(3, np.nan)),
@@ -196,6 +198,41 @@ def test_a_file_that_does_not_fit_is_refused(saved: Path, change: Any) -> None:
     rewrite(saved, change)
     with pytest.raises(InputError) as caught:
         handrail.load_policy(saved)
+    assert caught.value.field == "path"
+
+
+def _open_round(key: str, value: Any) -> Any:
+    def change(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        document["open"][0][key] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("action", 5),
+        ("action", -1),
+        ("action", 1.0),
+        ("round", 0),
+        ("round", 10**6),
+        ("promise", "0"),
+        ("promise", 1e999),
+        ("reward", "1"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["arms", "features"])
+def test_open_rounds_that_cannot_be_are_refused(
+    tmp_path: Path, setting: str, key: str, value: Any
+) -> None:
+    """Compiled code uses them as indices: nothing out of range may come through."""
+    policy = make("UCB" if setting == "arms" else "LinUCB", setting)
+    policy.decide()
+    path = tmp_path / "p"
+    policy.save(path)
+    rewrite(path, _open_round(key, value))
+    with pytest.raises(InputError) as caught:
+        handrail.load_policy(path)
     assert caught.value.field == "path"
 
 

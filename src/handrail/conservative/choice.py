@@ -6,7 +6,8 @@ import math
 from typing import TypeAlias
 
 from handrail.compiled import compiled
-from handrail.conservative.ledger import need, relief
+from handrail.conservative.ledger import need, record_decision, relief
+from handrail.conservative.past import NONE
 from handrail.conservative.schedule import slack
 from handrail.conservative.selection import (
     BASELINE_EVENT,
@@ -18,7 +19,7 @@ from handrail.conservative.selection import (
 )
 from handrail.records import Floats, Ledger, Rules
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "choose", "conclude"]
 
 Choice: TypeAlias = tuple[int, int, float, float, float, int, float, float, float, int]
 """action, event, margin, upper, lower; the leader and its margin, upper, lower; safe actions."""
@@ -93,3 +94,21 @@ def choose(
         leading_lower,
         safe,
     )
+
+
+@compiled
+def conclude(
+    rules: Rules,
+    ledger: Ledger,
+    upper: Floats,
+    lower: Floats,
+    certified: Floats,
+    past: float,
+    baseline: int,
+    mean: float,
+) -> tuple[Choice, bool]:
+    """Choose and count the round; also say whether it is a baseline round, which nobody learns."""
+    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
+    held = rules.past != NONE and choice[0] == baseline
+    record_decision(ledger, mean, held, max(choice[4], 0.0))
+    return choice, held

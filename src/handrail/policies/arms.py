@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, choose
-from handrail.conservative.ledger import record_decision, record_reward
+from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
     ARM_SUMS,
     MARTINGALE,
-    NONE,
     ORACLE,
     arm_sums,
     martingale,
@@ -25,11 +24,11 @@ from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 
-__all__ = ["ArmsModel"]
+__all__ = ["ArmsModel", "decide_arms", "reward_arms"]
 
 
 @compiled
-def _decide(
+def decide_arms(
     rules_: Record,
     ledger_: Record,
     plays: Ints,
@@ -40,6 +39,7 @@ def _decide(
     baseline: int,
     mean: float,
 ) -> Choice:
+    """Decide one round over arms and count it: the means, any past that needs no model, choose."""
     rules = rules_[0]
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
@@ -52,18 +52,17 @@ def _decide(
     elif rules.past == ORACLE:
         past = oracle_sums(plays, truth)
     past_plus_now(rules, past, lower, truth, certified)
-    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
-    held = rules.past != NONE and choice[0] == baseline
-    record_decision(ledger, mean, held, max(choice[4], 0.0))
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
         plays[choice[0]] += 1
     return choice
 
 
 @compiled
-def _reward(
+def reward_arms(
     ledger_: Record, counts: Ints, sums: Floats, arm: int, promise: float, reward: float
 ) -> None:
+    """Take a reward into the ledger and the arm's mean."""
     record_reward(ledger_[0], promise, reward)
     learn_mean(counts, sums, arm, reward)
 
@@ -91,7 +90,7 @@ class ArmsModel:
 
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
-        return _decide(
+        return decide_arms(
             self.rules,
             self.ledger,
             self.plays,
@@ -108,7 +107,9 @@ class ArmsModel:
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
-        _reward(self.ledger, self.counts, self.sums, open_round.action, open_round.promise, reward)
+        reward_arms(
+            self.ledger, self.counts, self.sums, open_round.action, open_round.promise, reward
+        )
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""

@@ -18,9 +18,9 @@ def number(field: str, value: object) -> float:
     """Return a finite float."""
     if type(value) is float and math.isfinite(value):
         return value
-    if isinstance(value, bool | str | bytes):
-        raise InputError(field, f"{value!r} is not a number")
     try:
+        if isinstance(value, str | bytes):  # which float() would read
+            raise TypeError
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InputError(field, f"{value!r} is not a number") from None

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, choose
-from handrail.conservative.ledger import add, record_decision, record_reward
+from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.ledger import add, record_reward
 from handrail.conservative.past import (
     MARTINGALE,
-    NONE,
     ORACLE,
     SELF_NORMALISED,
     martingale,
@@ -33,14 +32,14 @@ from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Record, new_record
 
-__all__ = ["ContextModel"]
+__all__ = ["ContextModel", "decide_contexts", "reward_contexts"]
 
 _REBUILD_EVERY: Final = 1 << 12
 """Rewards after which V^-1 is computed afresh; at d = 100 that costs 1 % of the updates between."""
 
 
 @compiled
-def _decide(
+def decide_contexts(
     rules_: Record,
     ledger_: Record,
     features: Floats,
@@ -51,6 +50,7 @@ def _decide(
     baseline: int,
     mean: float,
 ) -> Choice:
+    """Decide one round over contexts and count it; a negative action -1 - k says row k is bad."""
     rules = rules_[0]
     ledger = ledger_[0]
     actions, dim = features.shape
@@ -88,9 +88,7 @@ def _decide(
         elif rules.past == ORACLE:
             past = ledger.truth + ledger.truth_rest
         past_plus_now(rules, past, lower, truth, certified)
-    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
-    held = rules.past != NONE and choice[0] == baseline
-    record_decision(ledger, mean, held, max(choice[4], 0.0))
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
         total += features[choice[0]]
         if rules.past == ORACLE:
@@ -99,7 +97,7 @@ def _decide(
 
 
 @compiled
-def _reward(
+def reward_contexts(
     ledger_: Record,
     design: Floats,
     inverse: Floats,
@@ -109,6 +107,7 @@ def _reward(
     promise: float,
     reward: float,
 ) -> int:
+    """Take a reward into the ledger and the regression; return the rows learned so far."""
     ledger = ledger_[0]
     record_reward(ledger, promise, reward)
     learn_context(ledger, design, inverse, response, theta, features, reward)
@@ -147,7 +146,7 @@ class ContextModel:
 
     def decide(self, given: Round) -> Choice:
         """Choose an action and count the round; a negative action -1 - k says row k is bad."""
-        return _decide(
+        return decide_contexts(
             self.rules,
             self.ledger,
             self._features(given),
@@ -166,7 +165,7 @@ class ContextModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         assert open_round.features is not None
-        rows = _reward(
+        rows = reward_contexts(
             self.ledger,
             self.design,
             self.inverse,

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, choose
-from handrail.conservative.ledger import record_decision, record_reward
+from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
     MARTINGALE,
-    NONE,
     ORACLE,
     SELF_NORMALISED,
     martingale,
@@ -25,14 +24,14 @@ from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 
-__all__ = ["FixedModel"]
+__all__ = ["FixedModel", "decide_fixed", "reward_fixed"]
 
 _REBUILD_EVERY: Final = 1 << 20
 """Rewards after which G is computed afresh: the drift of diag G stays below 1e-9 (K > d)."""
 
 
 @compiled
-def _decide(
+def decide_fixed(
     rules_: Record,
     ledger_: Record,
     plays: Ints,
@@ -44,6 +43,7 @@ def _decide(
     baseline: int,
     mean: float,
 ) -> Choice:
+    """Decide one round over fixed arms in arm space and count it."""
     rules = rules_[0]
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
@@ -66,16 +66,14 @@ def _decide(
         elif rules.past == ORACLE:
             past = oracle_sums(plays, truth)
         past_plus_now(rules, past, lower, truth, certified)
-    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
-    held = rules.past != NONE and choice[0] == baseline
-    record_decision(ledger, mean, held, max(choice[4], 0.0))
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
         play_fixed(gram, plays, cross, choice[0])
     return choice
 
 
 @compiled
-def _reward(
+def reward_fixed(
     ledger_: Record,
     mean: Floats,
     gram: Floats,
@@ -86,6 +84,7 @@ def _reward(
     promise: float,
     reward: float,
 ) -> int:
+    """Take a reward into the ledger and the regression; return the rows learned so far."""
     ledger = ledger_[0]
     record_reward(ledger, promise, reward)
     learn_fixed(ledger, mean, gram, cross, arm, reward)
@@ -128,7 +127,7 @@ class FixedModel:
 
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
-        return _decide(
+        return decide_fixed(
             self.rules,
             self.ledger,
             self.plays,
@@ -146,7 +145,7 @@ class FixedModel:
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
-        rows = _reward(
+        rows = reward_fixed(
             self.ledger,
             self.mean,
             self.gram,

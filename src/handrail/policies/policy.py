@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -74,7 +75,8 @@ class Policy:
         }
         self._model: Model = make_model(self._settings)
         self._become(new_name(16))
-        self._open: dict[int, OpenRound] = {}
+        # Ordered, because its oldest entry must be at hand at once: a plain dict scans for it.
+        self._open: OrderedDict[int, OpenRound] = OrderedDict()
         self._round = 0
         # Most policies over fixed arms see the same round again and again: it is checked once.
         self._standing = None
@@ -198,9 +200,10 @@ class Policy:
 
     def _close_windows(self, number: int, window: int) -> None:
         """Settle, in the order of decisions, every round whose window ends with this one."""
-        for first in list(self._open.values()):
+        while self._open:
+            first = next(iter(self._open.values()))
             if first.round + window > number:
-                break
+                return
             self._settle(first)
 
     # -- rewards ---------------------------------------------------------------------------
@@ -317,7 +320,7 @@ class Policy:
         twin = object.__new__(Policy)
         twin.__dict__.update(self.__dict__)
         twin._model = copy_model(self._model)
-        twin._open = {number: each.copy() for number, each in self._open.items()}
+        twin._open = OrderedDict((number, each.copy()) for number, each in self._open.items())
         twin._become(self._origin.policy)
         return twin
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -44,44 +45,61 @@ def dump_open_features(rounds: Iterable[OpenRound]) -> Arrays:
     return {_OPEN_FEATURES: np.array(rows)} if rows else {}
 
 
-def restore_model(model: Model, ledger: dict[str, float], arrays: Arrays) -> None:
+def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
     """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
     if sorted(ledger) != sorted(_FIELDS):
         raise ValueError("the ledger has other fields")
     for name in _FIELDS:
-        value = ledger[name]
-        whole = model.ledger.dtype[name].kind == "i"
-        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-            raise ValueError(f"ledger.{name} is {value!r}")
-        if not math.isfinite(value):
-            raise ValueError(f"ledger.{name} is not finite")
-        model.ledger[name] = value
+        whole = LEDGER[name].kind == "i"
+        model.ledger[name] = _number(ledger[name], f"ledger.{name}", whole=whole)
+        if whole and ledger[name] < 0:
+            raise ValueError(f"ledger.{name} is negative")
     for name, have in model.arrays().items():
         saved = arrays[f"model/{name}"]
         if saved.shape != have.shape or saved.dtype != have.dtype:
             raise ValueError(f"{name} has shape {saved.shape} and type {saved.dtype}")
-        if not np.isfinite(saved).all():
-            raise ValueError(f"{name} is not finite")
+        if not np.isfinite(saved).all() or (saved.dtype.kind == "i" and (saved < 0).any()):
+            raise ValueError(f"{name} holds impossible numbers")
         have[...] = saved
 
 
 def restore_open(
     rounds: list[dict[str, Any]], arrays: Arrays, model: Model
-) -> dict[int, OpenRound]:
-    """Return the rounds that wait for a reward."""
+) -> OrderedDict[int, OpenRound]:
+    """Return the rounds that wait for a reward; compiled code will trust what they say."""
     features = arrays.get(_OPEN_FEATURES)
     if int(model.ledger["pending"][0]) != len(rounds):
         raise ValueError("the open rounds are not those of the ledger")
     wanted = (len(rounds), int(model.rules["dim"][0]))
     if model.keeps_features and rounds and (features is None or features.shape != wanted):
         raise ValueError("the open rounds have other features")
-    result: dict[int, OpenRound] = {}
+    if features is not None and (features.dtype != np.float64 or not np.isfinite(features).all()):
+        raise ValueError("the open rounds have impossible features")
+    arms = int(model.rules["arms"][0])
+    result: OrderedDict[int, OpenRound] = OrderedDict()
+    previous = 0
     for position, each in enumerate(rounds):
-        row = None if features is None else np.ascontiguousarray(features[position])
-        open_round = OpenRound(
-            int(each["round"]), int(each["action"]), float(each["promise"]), row, str(each["copy"])
-        )
-        open_round.reward = None if each["reward"] is None else float(each["reward"])
+        number = int(_number(each["round"], "open.round", whole=True))
+        action = int(_number(each["action"], "open.action", whole=True))
+        if not previous < number <= int(model.ledger["rounds"][0]):
+            raise ValueError(f"open round {number} is out of order")
+        if action < 0 or (arms and action >= arms):
+            raise ValueError(f"open round {number} has action {action}")
+        promise = float(_number(each["promise"], "open.promise", whole=False))
+        row = features[position].copy() if features is not None and model.keeps_features else None
+        open_round = OpenRound(number, action, promise, row, str(each["copy"]))
+        if each["reward"] is not None:
+            open_round.reward = float(_number(each["reward"], "open.reward", whole=False))
         open_round.closed = bool(each["closed"])
-        result[open_round.round] = open_round
+        result[number] = open_round
+        previous = number
     return result
+
+
+def _number(value: Any, what: str, *, whole: bool) -> float:
+    """Return a finite number of the right kind."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise ValueError(f"{what} is {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{what} is not finite")
+    return value
