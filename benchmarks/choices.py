@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.linucb import Floats
 from benchmarks.measure import Row, interleave, median, ratio, timed
 from handrail.estimators import contexts
-from handrail.estimators.cholesky import invert
+from handrail.estimators.symmetric import invert
 from handrail.records import LEDGER, Record, new_record
 
 ACTIONS, DIM, CALLS, REPETITIONS = 30, 100, 300, 9

@@ -95,3 +95,45 @@ def test_other_packages_keep_their_cache_folder() -> None:
         "assert c.CACHE_DIR == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_whatever_is_passed_each_round_is_compiled_once() -> None:
+    """A second signature would stop a running system for seconds to compile."""
+    code = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import numpy as np
+from support import FEATURES, make
+from handrail.policies.arms import decide_arms, reward_arms
+from handrail.policies.contexts import decide_contexts, reward_contexts
+from handrail.policies.fixed import decide_fixed, reward_fixed
+read_only = FEATURES.copy()
+read_only.flags.writeable = False
+odd = [FEATURES, read_only, np.asfortranarray(FEATURES), FEATURES.tolist(), FEATURES[::-1],
+       FEATURES.astype(np.float32), (10 * FEATURES).astype(int) // 10, FEATURES.astype(">f8")]
+ones = [1, 1.0, True, np.float32(1), np.int8(1), np.bool_(True)]
+for name, setting in [("UCB", "arms"), ("CUCB-Or", "arms"), ("CUCB2", "arms"),
+                      ("LinUCB", "features"), ("CLUCB", "features"), ("CLUCB-Or", "features")]:
+    for window in (None, 3):
+        policy = make(name, setting, window=window, default_reward=0)
+        for one in ones * 20:
+            policy.learn(policy.decide(baseline=np.int16(1)), one)
+            policy.learn(policy.decide(baseline=1, baseline_mean=np.float32(0.5)), one)
+            policy.close(policy.explain() and policy.decide())
+for name in ("LinUCB", "CLUCB", "CLUCB2"):
+    for changes in ({}, {"reward_range": (-1, 2)}, {"window": np.int64(2)}):
+        policy = make(name, "dim", **changes)
+        for features in odd * 10:
+            decision = policy.decide(features=features, baseline=np.uint8(1), baseline_mean=1)
+            policy.learn(decision.id, np.float32(0.5))
+        oracle = make("CLUCB-Or", "dim")
+        oracle.decide(features=FEATURES, baseline=0, baseline_mean=1, true_means=[0, 1, 0, 1, 1])
+for function in (decide_arms, reward_arms, decide_fixed, reward_fixed, decide_contexts,
+                 reward_contexts):
+    print(len(function.signatures))
+"""
+    here = str(Path(__file__).parent)
+    run = subprocess.run(
+        [sys.executable, "-c", code, here], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["1"] * 6

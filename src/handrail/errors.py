@@ -42,7 +42,7 @@ class InputError(ValueError):
 
 
 class NoGuaranteeWarning(UserWarning):
-    """The policy was built from a part that no theorem covers: it makes no promise."""
+    """The promise is void, or rests on something handrail cannot check; the text says which."""
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -11,6 +11,9 @@ from handrail import Policy
 from handrail.testing import check_policy
 from support import SETTINGS, make
 
+# A window without a default is used here knowingly; its warning is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "window": {"window": 4},

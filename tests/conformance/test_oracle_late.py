@@ -12,6 +12,9 @@ from oracle.compare import Plan
 from oracle.pair import by_name, missing
 from oracle.problems import Bernoulli, Contexts, LinearArms, Problem
 
+# A window without a default is used here knowingly; its warning is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
 PROMPT = Plan(longest=40, at_once=0.3, lost=0.15, closed=0.5)

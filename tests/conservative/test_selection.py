@@ -113,3 +113,13 @@ def test_more_margin_never_makes_constrained_less_optimistic(
     before = chosen(CONSTRAINED, problem)
     after = chosen(CONSTRAINED, (upper, lower, margin + gift, baseline, mean))
     assert known[after] >= known[before]
+
+
+@given(problems())
+def test_a_margin_that_is_not_a_number_is_not_safe(
+    problem: tuple[Floats, Floats, Floats, int, float],
+) -> None:
+    upper, lower, margin, baseline, mean = problem
+    unknown = np.full_like(margin, math.nan)
+    for selection in list(SELECTIONS.values())[1:]:
+        assert chosen(selection, (upper, lower, unknown, baseline, mean)) == baseline

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from handrail.estimators.cholesky import invert
 from handrail.estimators.contexts import (
     bound_contexts,
     lanes,
@@ -14,6 +13,7 @@ from handrail.estimators.contexts import (
     rebuild_contexts,
 )
 from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
+from handrail.estimators.symmetric import invert
 from handrail.records import LEDGER, RULES, new_record
 
 
@@ -27,7 +27,9 @@ def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
     ledger = new_record(LEDGER)
     plays, counts = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     sums = np.zeros(arms)
-    mean, gram, cross, _ = rebuild_fixed(features, 0.5, plays, counts, sums)
+    mean, cross, gram = np.zeros(arms), np.zeros(arms), np.zeros((arms, arms))
+    log_det = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross)
+    assert log_det == pytest.approx(0.0, abs=1e-12)
     waiting: list[int] = []
     for _ in range(3000):
         arm = int(rng.integers(arms))
@@ -39,12 +41,20 @@ def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
             learn_fixed(ledger[0], mean, gram, cross, settled, reward)
             counts[settled] += 1
             sums[settled] += reward
-    fresh_mean, fresh_gram, fresh_cross, log_det = rebuild_fixed(features, 0.5, plays, counts, sums)
+    design = 0.5 * np.eye(dim) + features.T @ (counts[:, None] * features)
+    fresh_gram = features @ np.linalg.solve(design, features.T)
+    fresh_mean, fresh_cross = fresh_gram @ sums, fresh_gram @ plays
+    log_det = float(np.linalg.slogdet(design / 0.5)[1])
     np.testing.assert_allclose(mean, fresh_mean, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(gram, fresh_gram, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(cross, fresh_cross, rtol=1e-9, atol=1e-9)
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-9, abs=1e-12)
     assert ledger["rows"][0] == counts.sum()
+    again = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross)
+    assert again == pytest.approx(log_det, rel=1e-9, abs=1e-12)
+    np.testing.assert_allclose(mean, fresh_mean, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(gram, fresh_gram, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(cross, fresh_cross, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7, 40])
@@ -109,3 +119,11 @@ def test_the_inverse_is_the_inverse(size: int) -> None:
     np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-8, atol=1e-10)
     assert log_det == pytest.approx(np.linalg.slogdet(matrix)[1], rel=1e-10, abs=1e-12)
     assert (inverse == inverse.T).all()
+
+
+def test_a_matrix_that_is_not_positive_definite_changes_nothing() -> None:
+    inverse, theta = np.full((2, 2), 7.0), np.full(2, 7.0)
+    assert np.isnan(invert(np.array([[1.0, 2.0], [2.0, 1.0]]), inverse))
+    assert np.isnan(rebuild_contexts(-np.eye(2), np.ones(2), 1.0, inverse, theta))
+    assert (inverse == 7.0).all()
+    assert (theta == 7.0).all()

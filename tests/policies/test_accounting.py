@@ -52,6 +52,10 @@ def test_union_never_exceeds_delta(name: str, width: str) -> None:
     assert make(name, "arms", width=width).failure_probability == pytest.approx(0.1)
 
 
+def test_a_probability_is_at_most_one() -> None:
+    assert make("CUCB", "arms", delta=0.9, accounting="paper").failure_probability == 1.0
+
+
 def test_who_promises_nothing_and_who_cannot_fail() -> None:
     assert make("UCB", "arms").failure_probability is None
     assert make("LinUCB", "dim").failure_probability is None

@@ -108,7 +108,7 @@ def test_each_kind_of_reason_is_given() -> None:
 
 def test_a_shifted_range_says_from_where_reward_counts() -> None:
     policy = make("CUCB2", "arms", reward_range=(-10.0, 10.0), baseline_mean=1.0)
-    assert "in reward above -10" in policy.decide().reason
+    assert policy.decide().reason.endswith("; the promise is on reward above -10.")
     checkpoints = make("CUCB2T", "arms", baseline_lower=0.0)
     assert "by the next checkpoint" in checkpoints.decide().reason
 

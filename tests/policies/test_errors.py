@@ -6,6 +6,7 @@ checked, for every algorithm, by `handrail.testing.check_policy`.
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -14,7 +15,15 @@ import pytest
 
 import handrail
 from handrail import Algorithm, InputError, NoGuaranteeWarning
+from handrail.conservative.past import PASTS
+from handrail.conservative.schedule import SCHEDULES
+from handrail.conservative.selection import SELECTIONS
+from handrail.policies.algorithm import PART_NAMES
+from handrail.policies.parameters import DEFAULTS
 from support import FEATURES, MEANS, make, parameters, play, state
+
+# A window without a default is used here knowingly; its warning is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
 
 MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"alpha": 0.0}, "alpha", "outside"),
@@ -77,6 +86,18 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CLUCB2", "dim", {"dim": 1, "width": "paper"}, "width", "dimension 1"),
     ("CLUCB2T", "dim", {"baseline_lower": None}, "baseline_lower", "required"),
     ("CLUCB-Or", "dim", {"true_means": MEANS}, "true_means", "change with the contexts"),
+    # Numbers at the ends of floating point, and sizes nobody has memory for.
+    ("CUCB2", "arms", {"delta": 1e-200}, "delta", "out of range"),
+    ("CUCB2", "arms", {"noise": 1e-170}, "noise", "out of range"),
+    ("CUCB2", "arms", {"reward_range": (-1e308, 1e308)}, "reward_range", "not finite"),
+    ("CUCB2", "arms", {"reward_range": (0.0, 1e-200)}, "reward_range", "out of range"),
+    ("CUCB2", "arms", {"arms": 2**61}, "arms", "out of range"),
+    ("CLUCB2", "dim", {"dim": 10**6}, "dim", "out of range"),
+    ("CLUCB2", "dim", {"ridge": 1e-310}, "ridge", "out of range"),
+    ("CLUCB2", "dim", {"feature_bound": 1e200}, "feature_bound", "out of range"),
+    ("CLUCB2", "dim", {"feature_bound": 1e5}, "feature_bound", "too large for ridge"),
+    ("CLUCB2", "features", {"features": 1e5 * FEATURES}, "features", "too large for ridge"),
+    ("CLUCB2", "features", {"features": np.ma.masked_less(FEATURES, 0.2)}, "features", "array"),
     # Parameters that the algorithm does not use.
     ("UCB", "arms", {"alpha": 0.1}, "alpha", "does not use it"),
     ("UCB", "arms", {"baseline_mean": 0.5}, "baseline_mean", "does not use it"),
@@ -158,6 +179,9 @@ USE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"baseline": 7}, "baseline", "unknown"),
     ("CUCB2", "arms", {"baseline_mean": -0.5}, "baseline_mean", "outside"),
     ("LinUCB", "dim", {"baseline_mean": 7.0}, "baseline_mean", "outside"),
+    ("CUCB2", "arms", {"baseline": 2}, "baseline_mean", "not known"),
+    ("CUCB-Or", "arms", {"true_means": MEANS}, "true_means", "fixed when"),
+    ("CLUCB-Or", "features", {"true_means": MEANS}, "true_means", "fixed when"),
 ]
 
 
@@ -223,6 +247,40 @@ def test_a_width_without_a_proof_warns() -> None:
     # No promise rests on it here: no warning (a warning would be an error).
     make("UCB", "arms", width="ucb1")
     make("CUCB-Or", "arms", width="ucb1")
+
+
+def test_ucb1_alone_needs_neither_noise_nor_delta() -> None:
+    policy = handrail.make_policy("UCB", arms=3, width="ucb1")
+    for _ in range(20):
+        policy.learn(policy.decide(), 0.5)
+    with pytest.raises(InputError, match="delta"):
+        handrail.make_policy("UCB", arms=3, width="wu", noise=0.5)
+
+
+def test_a_reward_too_large_to_be_summed_is_refused() -> None:
+    policy = make("UCB", "arms", reward_range=None, noise=1.0)
+    decision = policy.decide()
+    before = state(policy)
+    with pytest.raises(InputError, match="too large") as caught:
+        policy.learn(decision, 1e300)
+    assert caught.value.field == "reward"
+    assert state(policy) == before
+
+
+def test_the_warning_points_at_the_caller() -> None:
+    with pytest.warns(NoGuaranteeWarning) as caught:
+        handrail.make_policy("CUCB2", **parameters("CUCB2", "arms", width="ucb1"))
+    assert caught[0].filename == __file__
+
+
+def test_one_list_of_parameters_and_one_of_parts() -> None:
+    """`make_policy` and the checks know the same parameters; names and codes the same parts."""
+    signature = inspect.signature(handrail.make_policy).parameters
+    given = {name: each.default for name, each in signature.items() if name != "name"}
+    assert given == dict(DEFAULTS)
+    assert PART_NAMES["past"] == tuple(PASTS)
+    assert PART_NAMES["selection"] == tuple(SELECTIONS)
+    assert PART_NAMES["schedule"] == tuple(SCHEDULES)
 
 
 def test_the_given_parameters_are_not_aliased() -> None:

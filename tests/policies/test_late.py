@@ -11,6 +11,9 @@ import handrail
 from handrail import Policy
 from support import CONSERVATIVE, make, play
 
+# A window without a default is used here knowingly; its warning is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+
 # psi(1) at delta 0.1 / 2, one-sided: 1/2 sqrt(2 L) + 2L/3, L = log(3 / (0.05 * 18 / pi^2)).
 LOG = math.log(3.0 / (0.05 * 18.0 / math.pi**2))
 
@@ -168,3 +171,19 @@ def test_psi_counts_rewards_not_plays() -> None:
     need = 0.05 * (11 + 1 - 0.9 * (now["rounds"] + 1))
     leader = explained.explanation["most_optimistic"]
     assert leader["margin"] == pytest.approx(past + now["promised"] - need)
+
+
+def test_a_window_without_a_default_warns_and_can_fail() -> None:
+    """Zeros never reported and worth nothing declared: the promise breaks, as the warning says."""
+    with pytest.warns(handrail.NoGuaranteeWarning, match="window without default_reward"):
+        policy = make("CUCB2", "arms", alpha=0.4, baseline_mean=0.6, window=5)
+    rng = np.random.default_rng(2)
+    budget = 0.0
+    for _ in range(1500):
+        decision = policy.decide()
+        mean = 0.6 if decision.action == 1 else 0.15
+        budget += mean - 0.6 * 0.6
+        if decision.awaits_reward and rng.random() < mean:
+            policy.learn(decision, reward=1.0)
+    assert budget < -50.0
+    make("UCB", "arms", window=5)  # promises nothing, so nothing to warn of

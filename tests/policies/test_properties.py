@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,82 @@ def test_the_regression_is_refreshed_without_a_step_in_the_decisions() -> None:
     np.testing.assert_allclose(arrays["design"] @ arrays["inverse"], np.eye(3), atol=1e-10)
     theta = np.linalg.solve(arrays["design"], arrays["response"])
     np.testing.assert_allclose(arrays["theta"], theta, atol=1e-12)
+
+
+def test_arm_space_is_refreshed_without_a_step_in_the_decisions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Computed afresh after every third reward, or never: the same decisions, bounds to 1e-9."""
+    rng = np.random.default_rng(3)
+    often, never = make("CLUCB", "features"), make("CLUCB", "features")
+    for _ in range(600):
+        monkeypatch.setattr("handrail.policies.fixed.REBUILD_EVERY", 3)
+        a = often.decide()
+        reward = float(rng.random() < 0.7)
+        often.learn(a, reward)
+        monkeypatch.setattr("handrail.policies.fixed.REBUILD_EVERY", 10**9)
+        b = never.decide()
+        never.learn(b, reward)
+        assert (a.action, a.event) == (b.action, b.event)
+        assert a.upper == pytest.approx(b.upper)
+        assert a.margin == pytest.approx(b.margin)
+    ledgers = often._model.ledger[0], never._model.ledger[0]
+    assert ledgers[0]["log_det"] == pytest.approx(ledgers[1]["log_det"])
+
+
+@pytest.mark.parametrize("setting", ["features", "dim"])
+def test_widths_hold_at_the_steepest_features_allowed(setting: str) -> None:
+    """D^2 / lambda = 1e8, features all but collinear: widths against exact arithmetic."""
+    rng = np.random.default_rng(1)
+    ridge, bound = 1e-4, 99.0
+    base = rng.uniform(0.5, 1.0, 3)
+    features = base + 0.01 * rng.standard_normal((4, 3))
+    features *= bound / np.linalg.norm(features, axis=1).max()
+    policy = make(
+        "LinUCB", setting, features=features if setting == "features" else None, ridge=ridge,
+        feature_bound=bound, width="determinant", reward_range=None, noise=0.1,
+    )  # fmt: skip
+    told: dict[str, Any] = {} if setting == "features" else {"features": features}
+    plays = [0] * 4
+    for _ in range(3000):
+        decision = policy.decide(**told)
+        plays[decision.action] += 1
+        policy.learn(decision, float(rng.random()))
+    arrays = policy._model.arrays()
+    exact = [[Fraction(float(x)) for x in row] for row in features]
+    design = [
+        [
+            sum((n * row[i] * row[j] for n, row in zip(plays, exact, strict=True)), Fraction(0))
+            + (Fraction(ridge) if i == j else 0)
+            for j in range(3)
+        ]
+        for i in range(3)
+    ]
+    for arm, row in enumerate(exact):
+        solution = _solve(design, row)
+        square = float(sum(x * y for x, y in zip(row, solution, strict=True)))
+        if setting == "features":
+            found = arrays["gram"][arm, arm]
+        else:
+            found = features[arm] @ arrays["inverse"] @ features[arm]
+        assert found == pytest.approx(square, rel=1e-3)
+
+
+def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Solve 3 x 3 equations by Cramer's rule, exactly."""
+
+    def det(m: list[list[Fraction]]) -> Fraction:
+        return (
+            m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+            - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+            + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+        )
+
+    whole = det(matrix)
+    return [
+        det([[right[i] if j == k else matrix[i][j] for j in range(3)] for i in range(3)]) / whole
+        for k in range(3)
+    ]
 
 
 def test_shifted_ranges_of_linear_models_learn_the_constant() -> None:

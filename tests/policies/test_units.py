@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import make
 
 from handrail import InputError
 from handrail.policies.units import make_units
+from support import make
 
 ONES: list[Any] = [1, 1.0, True, np.float32(1.0), np.int64(1), np.bool_(True), np.array(1.0)]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from handrail.compiled import compiled
 from handrail.records import Ledger, Rules
 
-__all__ = ["add", "need", "record_decision", "record_reward", "record_waived", "relief"]
+__all__ = ["add", "need", "record_decision", "record_reward", "record_waived"]
 
 
 @compiled
@@ -44,12 +44,6 @@ def need(rules: Rules, ledger: Ledger, mean: float) -> float:
         return mean * (ledger.plays + 1 - rules.alpha * (ledger.rounds + 1))
     given_up = ledger.forgone + ledger.forgone_rest + mean
     return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
-
-
-@compiled
-def relief(rules: Rules, ledger: Ledger, mean: float) -> float:
-    """Return by how much playing the baseline would exceed its own demand: -need + mu_b."""
-    return mean - need(rules, ledger, mean)
 
 
 @compiled

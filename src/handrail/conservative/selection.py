@@ -68,7 +68,8 @@ def most_optimistic(upper: Floats, skip: int) -> int:
 def _largest_safe(value: Floats, margin: Floats, baseline: int) -> int:
     best = -1
     for action in range(value.size):
-        if action == baseline or margin[action] < 0.0:
+        # Written so that a margin that is not a number is not safe.
+        if action == baseline or not margin[action] >= 0.0:
             continue
         if best < 0 or value[action] > value[best]:
             best = action

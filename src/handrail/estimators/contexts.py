@@ -12,15 +12,15 @@ import numpy as np
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled
-from handrail.estimators.cholesky import invert
+from handrail.estimators.symmetric import invert, multiply
 from handrail.records import Floats, Ledger, Rules
 
 __all__ = [
+    "along_total",
     "bound_contexts",
     "lanes",
     "learn_context",
     "load_features",
-    "multiply",
     "rebuild_contexts",
 ]
 
@@ -55,19 +55,6 @@ def load_features(features: Floats, bound: float, columns: Floats) -> int:
         if not square[a] <= largest:
             return a
     return -1
-
-
-@compiled
-def multiply(matrix: Floats, vector: Floats, result: Floats) -> None:
-    """Put the product of a symmetric matrix and a vector into result.
-
-    Row by row, scaled and added: a form that compilers vectorise without reordering sums.
-    """
-    result[:] = 0.0
-    for i in range(vector.size):
-        factor = vector[i]
-        for j in range(vector.size):
-            result[j] += factor * matrix[i, j]
 
 
 @compiled
@@ -143,6 +130,28 @@ def bound_contexts(
 
 
 @compiled
+def along_total(
+    inverse: Floats, theta: Floats, total: Floats, columns: Floats, product: Floats
+) -> tuple[float, float]:
+    """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x.
+
+    Also fill in x' V^-1 phi of every lane.
+    """
+    dim, width = columns.shape
+    along = np.empty(dim)
+    multiply(inverse, total, along)
+    centre = 0.0
+    square = 0.0
+    product[:] = 0.0
+    for i in range(dim):
+        centre += theta[i] * total[i]
+        square += along[i] * total[i]
+        for a in range(width):
+            product[a] += along[i] * columns[i, a]
+    return centre, square
+
+
+@compiled
 def learn_context(
     ledger: Ledger,
     design: Floats,
@@ -195,13 +204,16 @@ def rebuild_contexts(
     ridge : float
         lambda.
     inverse, theta : numpy.ndarray
-        Where V^-1 and theta_hat are put.
+        Where V^-1 and theta_hat are put; left as they are if V is not positive definite by
+        rounding.
 
     Returns
     -------
     float
-        log det V - log det(lambda I).
+        log det V - log det(lambda I), NaN if nothing was done.
     """
     log_det = invert(design, inverse)
+    if math.isnan(log_det):
+        return log_det
     multiply(inverse, response, theta)
     return log_det - response.size * math.log(ridge)

@@ -14,10 +14,10 @@ import numpy as np
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled
-from handrail.estimators.cholesky import invert
+from handrail.estimators.symmetric import invert, multiply
 from handrail.records import Floats, Ints, Ledger, Rules
 
-__all__ = ["bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
+__all__ = ["along_plays", "bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
 
 
 @compiled
@@ -31,6 +31,17 @@ def bound_fixed(
         upper[arm] = mean[arm] + width
         lower[arm] = mean[arm] - width
     return beta
+
+
+@compiled
+def along_plays(plays: Ints, mean: Floats, cross: Floats) -> tuple[float, float]:
+    """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x of all plays."""
+    centre = 0.0
+    square = 0.0
+    for arm in range(plays.size):
+        centre += plays[arm] * mean[arm]
+        square += plays[arm] * cross[arm]
+    return centre, square
 
 
 @compiled
@@ -66,10 +77,18 @@ def learn_fixed(
     ledger.log_det += math.log(den)
 
 
+@compiled
 def rebuild_fixed(
-    features: Floats, ridge: float, plays: Ints, counts: Ints, sums: Floats
-) -> tuple[Floats, Floats, Floats, float]:
-    """Compute the arm-space state afresh from counts, free of accumulated rounding.
+    features: Floats,
+    ridge: float,
+    plays: Ints,
+    counts: Ints,
+    sums: Floats,
+    mean: Floats,
+    gram: Floats,
+    cross: Floats,
+) -> float:
+    """Compute m, G and y afresh from counts, free of accumulated rounding.
 
     Parameters
     ----------
@@ -81,16 +100,40 @@ def rebuild_fixed(
         Plays of each arm in S.
     counts, sums : numpy.ndarray
         Rewards learned of each arm: how many, and their sum.
+    mean, gram, cross : numpy.ndarray
+        Where m, G and y are put; left as they are if V is not positive definite by rounding.
 
     Returns
     -------
-    tuple
-        m, G, y and log det V - log det(lambda I).
+    float
+        log det V - log det(lambda I), NaN if nothing was done.
     """
-    dim = features.shape[1]
-    design = ridge * np.eye(dim) + features.T @ (counts[:, None] * features)
-    inverse = np.empty((dim, dim))
-    log_det = invert(design, inverse) - dim * math.log(ridge)
-    gram = features @ inverse @ features.T
-    gram = np.ascontiguousarray((gram + gram.T) / 2.0)
-    return gram @ sums, gram, gram @ plays.astype(np.float64), log_det
+    arms, dim = features.shape
+    design = ridge * np.eye(dim)
+    for arm in range(arms):
+        if counts[arm] > 0:
+            for i in range(dim):
+                scaled = counts[arm] * features[arm, i]
+                for j in range(dim):
+                    design[i, j] += scaled * features[arm, j]
+    inverse = np.zeros((dim, dim))
+    log_det = invert(design, inverse)
+    if math.isnan(log_det):
+        return log_det
+    columns = np.empty((dim, arms))
+    for arm in range(arms):
+        for i in range(dim):
+            columns[i, arm] = features[arm, i]
+    along = np.empty(dim)
+    gram[:] = 0.0
+    for arm in range(arms):
+        multiply(inverse, features[arm], along)
+        for i in range(dim):
+            for other in range(arm + 1):
+                gram[arm, other] += along[i] * columns[i, other]
+    for arm in range(arms):
+        for other in range(arm):
+            gram[other, arm] = gram[arm, other]
+    multiply(gram, sums, mean)
+    multiply(gram, plays.astype(np.float64), cross)
+    return float(log_det - dim * math.log(ridge))

@@ -65,8 +65,10 @@ def spend(
     if "estimator" in needed:
         failure = None if width == "ucb1" else estimator * overspent
     if failure is not None and "martingale" in needed:
-        failure = min(1.0, failure + martingale * underspent)
-    return Levels(estimator, martingale, failure if algorithm.conservative else None)
+        failure += martingale * underspent
+    if failure is None or not algorithm.conservative:
+        return Levels(estimator, martingale, None)
+    return Levels(estimator, martingale, min(1.0, failure))
 
 
 def _shares(needed: tuple[str, ...], weights: object) -> dict[str, float]:

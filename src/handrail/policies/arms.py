@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
     ARM_SUMS,
@@ -54,7 +54,7 @@ def decide_arms(
     past_plus_now(rules, past, lower, truth, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
-        plays[choice[0]] += 1
+        plays[choice[ACTION]] += 1
     return choice
 
 

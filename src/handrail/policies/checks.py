@@ -30,10 +30,12 @@ def number(field: str, value: object) -> float:
 
 
 def positive(field: str, value: object) -> float:
-    """Return a float > 0."""
+    """Return a float > 0, far enough from the ends of floating point to be squared."""
     result = number(field, value)
     if result <= 0.0:
         raise InputError(field, f"{result:g} is not above 0")
+    if not 1e-100 <= result <= 1e100:
+        raise InputError(field, f"{result:g} is out of range", "pass a number in [1e-100, 1e100]")
     return result
 
 
@@ -45,16 +47,18 @@ def share(field: str, value: object) -> float:
     return result
 
 
-def whole(field: str, value: object, least: int = 1) -> int:
-    """Return an int >= least."""
+def whole(field: str, value: object, least: int = 1, most: int = 2**62) -> int:
+    """Return an int from least to most."""
     if isinstance(value, bool | np.bool_):
         raise InputError(field, f"{value!r} is not a whole number")
     try:
         result = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InputError(field, f"{value!r} is not a whole number") from None
-    if not least <= result < 2**62:
-        raise InputError(field, f"{result} is out of range", f"pass a whole number >= {least}")
+    if not least <= result <= most:
+        raise InputError(
+            field, f"{result} is out of range", f"pass a whole number from {least} to {most}"
+        )
     return result
 
 
@@ -80,7 +84,7 @@ def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
     """
     try:
         result = np.asarray(value)
-        if result.dtype.kind not in "fiub":
+        if result.dtype.kind not in "fiub" or np.ma.is_masked(value):
             raise TypeError
         result = np.ascontiguousarray(result, dtype=np.float64)
     except (TypeError, ValueError):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import add, record_reward
 from handrail.conservative.past import (
     MARTINGALE,
@@ -21,11 +21,11 @@ from handrail.conservative.past import (
 )
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
+    along_total,
     bound_contexts,
     lanes,
     learn_context,
     load_features,
-    multiply,
     rebuild_contexts,
 )
 from handrail.policies.model import Arrays, OpenRound
@@ -34,8 +34,8 @@ from handrail.records import LEDGER, Floats, Record, new_record
 
 __all__ = ["ContextModel", "decide_contexts", "reward_contexts"]
 
-_REBUILD_EVERY: Final = 1 << 12
-"""Rewards after which V^-1 is computed afresh; at d = 100 that costs 1 % of the updates between."""
+REBUILD_EVERY: Final = 1 << 12
+"""Rewards after which V^-1 and theta_hat are computed afresh."""
 
 
 @compiled
@@ -59,25 +59,16 @@ def decide_contexts(
     bad = load_features(features, rules.feature_bound, columns)
     if bad >= 0:
         nan = math.nan
-        return (-1 - bad, BASELINE_EVENT, nan, nan, nan, -1, nan, nan, nan, 0)
+        return -1 - bad, BASELINE_EVENT, nan, nan, nan, nan, -1, nan, nan, nan, 0
     work = np.empty((5, width))
     centre, square = work[0], work[1]
     beta = bound_contexts(rules, ledger, columns, inverse, theta, centre, square, work[2], work[3])
     upper, lower, certified = work[2, :actions], work[3, :actions], work[4, :actions]
     past = 0.0
     if rules.past == SELF_NORMALISED:
-        along = np.empty(dim)
-        multiply(inverse, total, along)
-        total_centre = 0.0
-        total_square = 0.0
-        for i in range(dim):
-            total_centre += theta[i] * total[i]
-            total_square += along[i] * total[i]
+        product = np.empty(width)
+        total_centre, total_square = along_total(inverse, theta, total, columns, product)
         past = self_normalised(rules, total_centre, total_square, beta)
-        product = np.zeros(actions)
-        for i in range(dim):
-            for a in range(actions):
-                product[a] += along[i] * columns[i, a]
         for a in range(actions):
             certified[a] = self_normalised(
                 rules, total_centre + centre[a], total_square + 2.0 * product[a] + square[a], beta
@@ -90,28 +81,35 @@ def decide_contexts(
         past_plus_now(rules, past, lower, truth, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
-        total += features[choice[0]]
+        total += features[choice[ACTION]]
         if rules.past == ORACLE:
-            ledger.truth, ledger.truth_rest = add(ledger.truth, ledger.truth_rest, truth[choice[0]])
+            ledger.truth, ledger.truth_rest = add(
+                ledger.truth, ledger.truth_rest, truth[choice[ACTION]]
+            )
     return choice
 
 
 @compiled
 def reward_contexts(
+    rules_: Record,
     ledger_: Record,
     design: Floats,
     inverse: Floats,
     response: Floats,
     theta: Floats,
+    rebuild_every: int,
     features: Floats,
     promise: float,
     reward: float,
-) -> int:
-    """Take a reward into the ledger and the regression; return the rows learned so far."""
+) -> None:
+    """Take a reward into the ledger and the regression, computed afresh now and then."""
     ledger = ledger_[0]
     record_reward(ledger, promise, reward)
     learn_context(ledger, design, inverse, response, theta, features, reward)
-    return int(ledger.rows)
+    if ledger.rows % rebuild_every == 0:
+        log_det = rebuild_contexts(design, response, rules_[0].ridge, inverse, theta)
+        if not math.isnan(log_det):
+            ledger.log_det = log_det
 
 
 class ContextModel:
@@ -165,24 +163,18 @@ class ContextModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         assert open_round.features is not None
-        rows = reward_contexts(
+        reward_contexts(
+            self.rules,
             self.ledger,
             self.design,
             self.inverse,
             self.response,
             self.theta,
+            REBUILD_EVERY,
             open_round.features,
             open_round.promise,
             reward,
         )
-        if rows % _REBUILD_EVERY == 0:
-            self.ledger["log_det"][0] = rebuild_contexts(
-                self.design,
-                self.response,
-                float(self.rules["ridge"][0]),
-                self.inverse,
-                self.theta,
-            )
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""

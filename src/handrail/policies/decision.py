@@ -5,7 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from handrail.conservative.choice import Choice
+from handrail.conservative.choice import (
+    ACTION,
+    EVENT,
+    LEADER,
+    LEADER_LOWER,
+    LEADER_MARGIN,
+    LEADER_UPPER,
+    LOWER,
+    MARGIN,
+    SAFE,
+    UPPER,
+    Choice,
+)
 from handrail.conservative.selection import BASELINE_EVENT, EVENTS
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.identity import Identity, decision_id
@@ -76,19 +88,19 @@ class Decision:
     ) -> None:
         units = origin.units
         scale, low = units.scale, units.low
-        margin = choice[2]
+        margin = choice[MARGIN]
         self._origin = origin
         self._copy = copy
         self._choice = choice
         self._baseline = baseline
         self._mean = mean
-        self.awaits_reward = choice[1] != BASELINE_EVENT or origin.algorithm.past == "none"
+        self.awaits_reward = choice[EVENT] != BASELINE_EVENT or origin.algorithm.past == "none"
         self.round = number
-        self.action = choice[0]
-        self.event = EVENTS[choice[1]]
+        self.action = choice[ACTION]
+        self.event = EVENTS[choice[EVENT]]
         self.margin = None if margin != margin else margin * scale  # noqa: PLR0124
-        self.upper = choice[3] * scale + low
-        self.lower = choice[4] * scale + low
+        self.upper = choice[UPPER] * scale + low
+        self.lower = choice[LOWER] * scale + low
 
     @property
     def identity(self) -> Identity | None:
@@ -107,7 +119,8 @@ class Decision:
     def facts(self) -> Facts:
         """The numbers the decision rests on."""
         units = self._origin.units
-        _, _, _, _, _, leader, margin, upper, lower, safe = self._choice
+        choice = self._choice
+        leader, margin = choice[LEADER], choice[LEADER_MARGIN]
         return Facts(
             algorithm=self._origin.algorithm,
             round=self.round,
@@ -122,9 +135,9 @@ class Decision:
             ),
             leader=None if leader < 0 else leader,
             leader_margin=_given(margin, units),
-            leader_upper=units.outward(upper),
-            leader_lower=units.outward(lower),
-            safe_actions=safe,
+            leader_upper=units.outward(choice[LEADER_UPPER]),
+            leader_lower=units.outward(choice[LEADER_LOWER]),
+            safe_actions=choice[SAFE],
             reward_above=units.low,
         )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
     MARTINGALE,
@@ -19,15 +20,22 @@ from handrail.conservative.past import (
     past_plus_now,
     self_normalised,
 )
-from handrail.estimators.fixed import bound_fixed, learn_fixed, play_fixed, rebuild_fixed
+from handrail.estimators.fixed import (
+    along_plays,
+    bound_fixed,
+    learn_fixed,
+    play_fixed,
+    rebuild_fixed,
+)
+from handrail.estimators.means import learn_mean
 from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 
 __all__ = ["FixedModel", "decide_fixed", "reward_fixed"]
 
-_REBUILD_EVERY: Final = 1 << 20
-"""Rewards after which G is computed afresh: the drift of diag G stays below 1e-9 (K > d)."""
+REBUILD_EVERY: Final = 1 << 16
+"""Rewards after which m, G and y are computed afresh."""
 
 
 @compiled
@@ -35,7 +43,7 @@ def decide_fixed(
     rules_: Record,
     ledger_: Record,
     plays: Ints,
-    mean_: Floats,
+    means: Floats,
     gram: Floats,
     cross: Floats,
     truth: Floats,
@@ -47,18 +55,14 @@ def decide_fixed(
     rules = rules_[0]
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
-    beta = bound_fixed(rules, ledger, mean_, gram, upper, lower)
+    beta = bound_fixed(rules, ledger, means, gram, upper, lower)
     past = 0.0
     if rules.past == SELF_NORMALISED:
-        centre = 0.0
-        square = 0.0
-        for arm in range(plays.size):
-            centre += plays[arm] * mean_[arm]
-            square += plays[arm] * cross[arm]
+        centre, square = along_plays(plays, means, cross)
         past = self_normalised(rules, centre, square, beta)
         for arm in range(plays.size):
             certified[arm] = self_normalised(
-                rules, centre + mean_[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
+                rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
             )
     else:
         if rules.past == MARTINGALE:
@@ -68,29 +72,35 @@ def decide_fixed(
         past_plus_now(rules, past, lower, truth, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
-        play_fixed(gram, plays, cross, choice[0])
+        play_fixed(gram, plays, cross, choice[ACTION])
     return choice
 
 
 @compiled
 def reward_fixed(
+    rules_: Record,
     ledger_: Record,
-    mean: Floats,
-    gram: Floats,
-    cross: Floats,
+    features: Floats,
+    plays: Ints,
     counts: Ints,
     sums: Floats,
+    means: Floats,
+    gram: Floats,
+    cross: Floats,
+    rebuild_every: int,
     arm: int,
     promise: float,
     reward: float,
-) -> int:
-    """Take a reward into the ledger and the regression; return the rows learned so far."""
+) -> None:
+    """Take a reward into the ledger and the regression, computed afresh now and then."""
     ledger = ledger_[0]
     record_reward(ledger, promise, reward)
-    learn_fixed(ledger, mean, gram, cross, arm, reward)
-    counts[arm] += 1
-    sums[arm] += reward
-    return int(ledger.rows)
+    learn_mean(counts, sums, arm, reward)
+    learn_fixed(ledger, means, gram, cross, arm, reward)
+    if ledger.rows % rebuild_every == 0:
+        log_det = rebuild_fixed(features, rules_[0].ridge, plays, counts, sums, means, gram, cross)
+        if not math.isnan(log_det):
+            ledger.log_det = log_det
 
 
 class FixedModel:
@@ -114,15 +124,13 @@ class FixedModel:
         self.plays = np.zeros(arms, np.int64)
         self.counts = np.zeros(arms, np.int64)
         self.sums = np.zeros(arms)
-        self.mean = np.zeros(arms)
+        self.means = np.zeros(arms)
         self.gram = np.zeros((arms, arms))
         self.cross = np.zeros(arms)
         self._work = np.empty((3, arms))
-        self._rebuild()
-
-    def _rebuild(self) -> None:
-        self.mean[:], self.gram[:], self.cross[:], self.ledger["log_det"][0] = rebuild_fixed(
-            self.features, float(self.rules["ridge"][0]), self.plays, self.counts, self.sums
+        ridge = float(rules["ridge"][0])
+        rebuild_fixed(
+            features, ridge, self.plays, self.counts, self.sums, self.means, self.gram, self.cross
         )
 
     def decide(self, given: Round) -> Choice:
@@ -131,7 +139,7 @@ class FixedModel:
             self.rules,
             self.ledger,
             self.plays,
-            self.mean,
+            self.means,
             self.gram,
             self.cross,
             given.truth,
@@ -145,19 +153,21 @@ class FixedModel:
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
-        rows = reward_fixed(
+        reward_fixed(
+            self.rules,
             self.ledger,
-            self.mean,
-            self.gram,
-            self.cross,
+            self.features,
+            self.plays,
             self.counts,
             self.sums,
+            self.means,
+            self.gram,
+            self.cross,
+            REBUILD_EVERY,
             open_round.action,
             open_round.promise,
             reward,
         )
-        if rows % _REBUILD_EVERY == 0:
-            self._rebuild()
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""
@@ -165,7 +175,7 @@ class FixedModel:
             "plays": self.plays,
             "counts": self.counts,
             "sums": self.sums,
-            "mean": self.mean,
+            "means": self.means,
             "gram": self.gram,
             "cross": self.cross,
         }

@@ -15,9 +15,13 @@ from typing import Final, NamedTuple
 
 from handrail.errors import InputError
 
-__all__ = ["Identity", "decision_id", "new_name", "parse_id", "process"]
+__all__ = ["COPY_NAME", "POLICY_NAME", "Identity", "decision_id", "new_name", "parse_id", "process"]
 
-_PATTERN: Final = re.compile(r"([0-9a-f]{16})-([0-9a-f]{8})-([1-9][0-9]{0,18})-([rb])")
+POLICY_NAME: Final = re.compile(r"[0-9a-f]{16}")
+COPY_NAME: Final = re.compile(r"[0-9a-f]{8}")
+_PATTERN: Final = re.compile(
+    rf"({POLICY_NAME.pattern})-({COPY_NAME.pattern})-([1-9][0-9]{{0,18}})-([rb])"
+)
 
 
 class _Process:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled
@@ -63,11 +64,11 @@ class Model(Protocol):
 
 
 def copy_model(model: Model) -> Model:
-    """Return a model that goes its own way from here; arrays are attributes of the same name."""
+    """Return a model that goes its own way from here and shares nothing that is written to."""
     twin = copy.copy(model)
-    twin.ledger = model.ledger.copy()
-    for name, value in model.arrays().items():
-        setattr(twin, name, value.copy())
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray) and name not in ("rules", "features"):
+            setattr(twin, name, value.copy())
     return twin
 
 

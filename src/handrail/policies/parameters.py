@@ -17,6 +17,7 @@ from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, NoGuaranteeWarning
+from handrail.estimators.contexts import lanes, load_features
 from handrail.policies import checks
 from handrail.policies.accounting import ACCOUNTINGS, Levels, events, spend
 from handrail.policies.algorithm import Algorithm
@@ -53,8 +54,10 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """Every parameter of `make_policy` with the value that stands for "not given"."""
 
-_UNDECLARED_FEATURE_BOUND: Final = 1e150
-"""Longer features would overflow when squared; nothing shorter can, so only those are refused."""
+_MOST_ARMS: Final = 10**7
+_MOST_DIM: Final = 10**4
+_STEEPEST: Final = 1e8
+"""Largest D^2 / lambda: far beyond it rounding in V^-1 makes widths vanish."""
 
 
 class Settings(NamedTuple):
@@ -98,8 +101,10 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
     actions, dim, features = _shape(algorithm, given, units)
     width = _width(given["width"], linear, dim)
     cumulative = checks.one_of("cumulative", given["cumulative"], CUMULATIVE_BOUNDS)
-    noise = _noise(given["noise"], units)
-    levels = _levels(algorithm, given, width, cumulative)
+    # Nothing but `ucb1` does without noise and delta, and a martingale needs them beside it.
+    needed = width != "ucb1" or algorithm.past == "martingale"
+    noise = _noise(given["noise"], units, needed)
+    levels = _levels(algorithm, given, width, cumulative, needed)
     baseline, baseline_mean = _baseline(algorithm, given, units, actions)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = actions if actions is not None else 0
@@ -140,7 +145,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
         baseline_mean=baseline_mean,
         baseline_lower=float(rules["baseline_lower"][0]),
         truth=_truth(algorithm, given, units, actions),
-        window=None if given["window"] is None else checks.whole("window", given["window"]),
+        window=_window(algorithm, given),
         default_reward=(
             None
             if given["default_reward"] is None
@@ -179,7 +184,7 @@ def _refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
     used = _used(algorithm, given)
     for field, default in DEFAULTS.items():
         value = given[field]
-        same = value is default or (isinstance(value, str | float) and value == default)
+        same = value is default or (isinstance(value, str | int | float) and value == default)
         if field not in used and not same:
             raise InputError(field, f"{algorithm.name} does not use it", "leave it out")
 
@@ -195,7 +200,8 @@ def _shape(
 ) -> tuple[int | None, int, Floats | None]:
     """Return the number of actions (None: it may change), the dimension and fixed features."""
     if algorithm.estimator == "means":
-        return checks.whole("arms", _required("arms", algorithm, given)), 0, None
+        arms = checks.whole("arms", _required("arms", algorithm, given), most=_MOST_ARMS)
+        return arms, 0, None
     if (given["dim"] is None) == (given["features"] is None):
         raise InputError(
             "dim" if given["dim"] is None else "features",
@@ -204,7 +210,7 @@ def _shape(
         )
     constant = 1 if units.shifted else 0
     if given["dim"] is not None:
-        return None, checks.whole("dim", given["dim"]) + constant, None
+        return None, checks.whole("dim", given["dim"], most=_MOST_DIM) + constant, None
     features = checks.finite("features", checks.array("features", given["features"], (None, None)))
     features = np.array(units.augment(features))
     return len(features), features.shape[1], features
@@ -223,28 +229,47 @@ def _width(value: object, linear: bool, dim: int) -> str:
     return width
 
 
-def _noise(value: object, units: Units) -> float:
+def _noise(value: object, units: Units, needed: bool) -> float:
     if value is None:
-        if not units.bounded:
+        if needed and not units.bounded:
             raise InputError(
                 "noise", "is required without reward_range", "pass noise= or reward_range="
             )
         return 0.5
-    return checks.positive("noise", value) / units.scale
+    return checks.positive("noise", checks.positive("noise", value) / units.scale)
 
 
-def _levels(algorithm: Algorithm, given: Mapping[str, Any], width: str, cumulative: str) -> Levels:
+def _levels(
+    algorithm: Algorithm, given: Mapping[str, Any], width: str, cumulative: str, needed: bool
+) -> Levels:
     accounting = checks.one_of("accounting", given["accounting"], ACCOUNTINGS)
-    delta = checks.share("delta", _required("delta", algorithm, given))
+    delta = 0.5
+    if needed or given["delta"] is not None:
+        delta = checks.share("delta", _required("delta", algorithm, given))
+        checks.positive("delta", delta)
     levels = spend(algorithm, accounting, delta, width, cumulative, given["delta_weights"])
     if algorithm.conservative and levels.failure is None:
         warnings.warn(
             f"width {width!r} has no proved level: {algorithm.name} makes no promise with it; "
             "use 'wu' or 'mixture' where the promise matters",
             NoGuaranteeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return levels
+
+
+def _window(algorithm: Algorithm, given: Mapping[str, Any]) -> int | None:
+    if given["window"] is None:
+        return None
+    if events(algorithm) and given["default_reward"] is None:
+        warnings.warn(
+            "window without default_reward: rounds whose reward is missing are never learned from, "
+            f"so {algorithm.name} keeps its promise only if missing has nothing to do with the "
+            "reward; declare what a missing reward is worth",
+            NoGuaranteeWarning,
+            stacklevel=5,
+        )
+    return checks.whole("window", given["window"])
 
 
 def _baseline(
@@ -288,21 +313,32 @@ def _linear_bounds(
     theta = checks.positive("theta_bound", _required("theta_bound", algorithm, given))
     rules["theta_bound"] = math.hypot(theta, units.low) / units.scale
     rules["ridge"] = checks.positive("ridge", given["ridge"])
-    longest = None if features is None else float(np.linalg.norm(features, axis=1).max())
-    if given["feature_bound"] is None:
-        if longest is None and width == "paper":
-            _required("feature_bound", algorithm, given)
-        bound = _UNDECLARED_FEATURE_BOUND if longest is None else longest
-    else:
+    steepest = math.sqrt(_STEEPEST * float(rules["ridge"][0]))
+    if given["feature_bound"] is not None:
         bound = checks.positive("feature_bound", given["feature_bound"])
         bound = math.hypot(bound, 1.0) if units.shifted else bound
-    if longest is not None and longest > bound * (1.0 + 1e-12):
+    elif features is not None:
+        bound = float(np.linalg.norm(features, axis=1).max())
+    else:
+        if width == "paper":
+            _required("feature_bound", algorithm, given)
+        bound = steepest
+    if bound > steepest:
         raise InputError(
-            "features",
-            f"the longest row exceeds feature_bound {given['feature_bound']:g}",
-            "declare the bound the features really have",
+            "feature_bound" if features is None else "features",
+            f"norms up to {bound:g} are too large for ridge {rules['ridge'][0]:g} "
+            "in double precision",
+            f"scale the features to norms below {steepest:.3g}, or raise ridge",
         )
     rules["feature_bound"] = bound
+    if features is not None:
+        row = load_features(features, bound, np.empty((features.shape[1], lanes(len(features)))))
+        if row >= 0:
+            raise InputError(
+                "features",
+                f"row {row} exceeds feature_bound {given['feature_bound']:g}",
+                "declare the bound the features really have",
+            )
 
 
 def _truth(

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from handrail.conservative.choice import ACTION, PROMISE
 from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
-from handrail.policies.identity import Identity, new_name, parse_id, process
+from handrail.policies.identity import POLICY_NAME, Identity, new_name, parse_id, process
 from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.parameters import DEFAULTS, Settings, settle
@@ -78,6 +81,7 @@ class Policy:
         # Ordered, because its oldest entry must be at hand at once: a plain dict scans for it.
         self._open: OrderedDict[int, OpenRound] = OrderedDict()
         self._round = 0
+        self._whole = True
         # Most policies over fixed arms see the same round again and again: it is checked once.
         self._standing = None
         if self._settings.actions is not None:
@@ -89,6 +93,7 @@ class Policy:
         self._copy = new_name(8)
         self._process = process()
         self._lock = threading.Lock()
+        self._saving = threading.Lock()
 
     # -- what can be asked -----------------------------------------------------------------
 
@@ -139,6 +144,7 @@ class Policy:
             What to play, and why.
         """
         with self._lock:
+            self._check_whole()
             given = self._given(features, baseline, baseline_mean, true_means)
             if self._process is not process():
                 self._copy, self._process = new_name(8), process()
@@ -165,8 +171,10 @@ class Policy:
             The same decision, without an id: no reward can be given for it.
         """
         with self._lock:
+            self._check_whole()
             given = self._given(features, baseline, baseline_mean, true_means)
-            return self._twin()._decide(given, None)
+            due = self._due(self._round + 1)
+            return self._twin(due)._decide(given, None)
 
     def _given(
         self,
@@ -182,29 +190,40 @@ class Policy:
 
     def _decide(self, given: Round, copy: str | None) -> Decision:
         number = self._round + 1
-        if self._settings.window is not None:
-            # Closing windows changes the state: bad features must be found before, not by decide.
+        due = self._due(number) if self._settings.window is not None else ()
+        if due:
+            # Settling changes the state: bad features must be found before, not by the model.
             check_features(self._settings, given)
-            self._close_windows(number, self._settings.window)
+            for each in due:
+                self._settle(each)
+        self._whole = False
         choice = self._model.decide(given)
-        action = choice[0]
+        action = choice[ACTION]
         if action < 0:
+            self._whole = True
             raise bad_features(self._settings, given, -1 - action)
         decision = Decision(self._origin, copy, number, choice, given.baseline, given.mean)
         self._round = number
         if decision.awaits_reward:
             self._open[number] = OpenRound(
-                number, action, max(choice[4], 0.0), self._model.chosen(given, action), copy or ""
+                number, action, choice[PROMISE], self._model.chosen(given, action), copy or ""
             )
+        self._whole = True
         return decision
 
-    def _close_windows(self, number: int, window: int) -> None:
-        """Settle, in the order of decisions, every round whose window ends with this one."""
-        while self._open:
-            first = next(iter(self._open.values()))
-            if first.round + window > number:
-                return
-            self._settle(first)
+    def _check_whole(self) -> None:
+        """Refuse to go on from half a step: an exception from outside (Ctrl-C) came in between."""
+        if not self._whole:
+            raise RuntimeError(
+                "this policy was interrupted in the middle of a step; go on from the last save"
+            )
+
+    def _due(self, number: int) -> list[OpenRound]:
+        """Return the rounds whose window ends when this round is decided, oldest first."""
+        window = self._settings.window
+        if window is None:
+            return []
+        return list(takewhile(lambda each: each.round + window <= number, self._open.values()))
 
     # -- rewards ---------------------------------------------------------------------------
 
@@ -222,18 +241,18 @@ class Policy:
         -------
         {"learned", "waiting", "ignored", "late"}
             "waiting": it is used when the decision's window closes. "ignored": a baseline round,
-            which needs none. "late": the window has closed; the reward is dropped.
+            which needs none. "late": the window has closed; the reward is dropped, whether or not
+            one had come before.
         """
         with self._lock:
+            self._check_whole()
             identity = self._identity(decision)
             value = self._settings.units.reward("reward", reward)
             found = self._find(identity)
             if isinstance(found, str):
                 return found
             if self._settings.window is None:
-                self._model.reward(found, value)
-                del self._open[found.round]
-                return "learned"
+                return self._settle(found, value)
             if found.closed or found.reward is not None:
                 raise _settled(identity)
             found.reward = value
@@ -255,6 +274,7 @@ class Policy:
             a baseline round. "late": the window has closed already.
         """
         with self._lock:
+            self._check_whole()
             found = self._find(self._identity(decision))
             if isinstance(found, str):
                 return found
@@ -263,15 +283,19 @@ class Policy:
                 return "closed"
             return self._settle(found)
 
-    def _settle(self, open_round: OpenRound) -> Status:
-        reward = open_round.reward
+    def _settle(self, open_round: OpenRound, reward: float | None = None) -> Status:
+        """End a round: with this reward, the one that waits, the default, or none."""
+        if reward is None:
+            reward = open_round.reward
         if reward is None:
             reward = self._settings.default_reward
+        self._whole = False
         if reward is None:
             waive(self._model.ledger, open_round.promise)
         else:
             self._model.reward(open_round, reward)
         del self._open[open_round.round]
+        self._whole = True
         return "waived" if reward is None else "learned"
 
     def _identity(self, decision: Decision | str) -> Identity:
@@ -315,21 +339,28 @@ class Policy:
 
     # -- copies ----------------------------------------------------------------------------
 
-    def _twin(self) -> Policy:
-        """Return a copy that goes its own way from here."""
+    def _twin(self, rounds: Iterable[OpenRound]) -> Policy:
+        """Return a copy that goes its own way from here, with these of the open rounds."""
         twin = object.__new__(Policy)
         twin.__dict__.update(self.__dict__)
         twin._model = copy_model(self._model)
-        twin._open = OrderedDict((number, each.copy()) for number, each in self._open.items())
+        twin._open = OrderedDict((each.round, each.copy()) for each in rounds)
         twin._become(self._origin.policy)
         return twin
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
+    def __copy__(self) -> Policy:
         """Return a copy that goes its own way from here; its decisions get ids of their own."""
         with self._lock:
-            return self._twin()
+            self._check_whole()
+            return self._twin(self._open.values())
 
-    __copy__ = None  # a shallow copy would share half of the state
+    def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
+        """Return the same as `copy.copy`: no copy shares state."""
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as the content of a saved file."""
+        return _from_bytes, ("a pickled policy", self._to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, all of it or nothing.
@@ -345,9 +376,14 @@ class Policy:
         describes it. `handrail.load_policy` reads it back, and the policy goes on bit for bit
         as if it had never stopped.
         """
+        with self._saving:  # so that an older state never overwrites a newer one
+            storage.write(path, self._to_bytes())
+
+    def _to_bytes(self) -> bytes:
         with self._lock:
+            self._check_whole()
             state, arrays = self._dump()
-        storage.write(path, state, arrays)
+        return storage.pack(state, arrays)
 
     def _dump(self) -> tuple[dict[str, Any], Arrays]:
         """Return a snapshot as JSON and arrays."""
@@ -374,7 +410,9 @@ class Policy:
             if name.startswith("parameters/"):
                 parameters[name.removeprefix("parameters/")] = value
         policy = cls(algorithm, {**DEFAULTS, **parameters})
-        policy._become(str(state["policy"]))
+        if POLICY_NAME.fullmatch(state["policy"]) is None:
+            raise ValueError("its name is not a policy's")
+        policy._become(state["policy"])
         restore_model(policy._model, state["ledger"], arrays)
         policy._open = restore_open(state["open"], arrays, policy._model)
         policy._round = int(policy._model.ledger["rounds"][0])
@@ -415,10 +453,14 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     >>> twin.decide().action == policy.decide().action
     True
     """
-    state, arrays = storage.read(path)
+    return _from_bytes(os.fspath(path), Path(path).read_bytes())
+
+
+def _from_bytes(path: str, content: bytes) -> Policy:
+    state, arrays = storage.unpack(path, content)
     try:
         return Policy._restore(state, arrays)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except storage.UNREADABLE as error:
         raise storage.damaged(path, str(error)) from error
 
 

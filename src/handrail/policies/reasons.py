@@ -59,7 +59,14 @@ class Facts(NamedTuple):
 
 
 def sentence(facts: Facts) -> str:
-    """Say why the action was chosen."""
+    """Say why the action was chosen, and from where reward is counted if not from 0."""
+    text = _why(facts)
+    if facts.algorithm.conservative and facts.reward_above:
+        return f"{text[:-1]}; the promise is on reward above {facts.reward_above:g}."
+    return text
+
+
+def _why(facts: Facts) -> str:
     if not facts.algorithm.conservative:
         return (
             f"Action {facts.action} has the largest upper bound ({_bound(facts.upper)}); "
@@ -112,10 +119,9 @@ def _baseline(facts: Facts) -> str:
 
 
 def _margin(facts: Facts, margin: float | None) -> str:
-    """Say what a margin is worth: against what, and from where reward is counted."""
-    counted = f" in reward above {facts.reward_above:g}" if facts.reward_above else ""
+    """Say what a margin is worth, and when."""
     until = " by the next checkpoint" if facts.algorithm.schedule == "checkpoints" else ""
-    return f"the certified margin is {margin:.4g}{counted}{until}"
+    return f"the certified margin is {margin:.4g}{until}"
 
 
 def _bound(value: float) -> str:

@@ -51,9 +51,12 @@ def check_round(
     named = settings.baseline if baseline is None else baseline
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=index")
+    played = checks.index("baseline", named, actions)
     mean = settings.baseline_mean
     if baseline_mean is not None:
         mean = settings.units.mean("baseline_mean", baseline_mean)
+    elif settings.baseline not in (None, played):
+        mean = None  # the known mean is another action's
     if mean is None:
         raise InputError("baseline_mean", "is not known for this round", "pass baseline_mean=...")
     if mean < settings.baseline_lower:
@@ -62,12 +65,7 @@ def check_round(
             f"{settings.units.outward(mean):g} is below baseline_lower",
             "declare a baseline_lower that holds in every round",
         )
-    return Round(
-        rows,
-        checks.index("baseline", named, actions),
-        mean,
-        _truth(settings, true_means, actions),
-    )
+    return Round(rows, played, mean, _truth(settings, true_means, actions))
 
 
 def _features(settings: Settings, features: ArrayLike | None) -> Floats | None:
@@ -89,11 +87,15 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
                 "true_means", f"{settings.algorithm.name} does not use them", "leave them out"
             )
         return _NO_TRUTH
-    if true_means is not None:
-        return settings.units.means("true_means", true_means, actions)
-    if settings.truth is None:
+    if settings.truth is not None:
+        if true_means is not None:
+            raise InputError(
+                "true_means", "were fixed when the policy was made", "leave them out of decide()"
+            )
+        return settings.truth
+    if true_means is None:
         raise InputError("true_means", "are required every round", "pass true_means=(actions,)")
-    return settings.truth
+    return settings.units.means("true_means", true_means, actions)
 
 
 def check_features(settings: Settings, given: Round) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from handrail.policies.identity import COPY_NAME
 from handrail.policies.model import Arrays, Model, OpenRound
 from handrail.records import LEDGER
 
@@ -61,6 +62,20 @@ def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
         if not np.isfinite(saved).all() or (saved.dtype.kind == "i" and (saved < 0).any()):
             raise ValueError(f"{name} holds impossible numbers")
         have[...] = saved
+    _check_counts(model)
+
+
+def _check_counts(model: Model) -> None:
+    """Raise ValueError where the counts contradict each other."""
+    counted = {name: int(model.ledger[name][0]) for name in _FIELDS if LEDGER[name].kind == "i"}
+    arrays = model.arrays()
+    agree = counted["pending"] + counted["rewards"] <= counted["plays"] <= counted["rounds"]
+    agree = agree and counted["rows"] in (0, counted["rewards"])
+    if "plays" in arrays:
+        agree = agree and int(arrays["plays"].sum()) == counted["plays"]
+        agree = agree and int(arrays["counts"].sum()) == counted["rewards"]
+    if not agree:
+        raise ValueError("the counts contradict each other")
 
 
 def restore_open(
@@ -86,6 +101,8 @@ def restore_open(
         if action < 0 or (arms and action >= arms):
             raise ValueError(f"open round {number} has action {action}")
         promise = float(_number(each["promise"], "open.promise", whole=False))
+        if promise < 0.0 or COPY_NAME.fullmatch(each["copy"]) is None:
+            raise ValueError(f"open round {number} has impossible values")
         row = features[position].copy() if features is not None and model.keeps_features else None
         open_round = OpenRound(number, action, promise, row, str(each["copy"]))
         if each["reward"] is not None:

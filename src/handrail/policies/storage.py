@@ -10,8 +10,9 @@ import contextlib
 import io
 import json
 import os
-import tempfile
+import secrets
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.model import Arrays
 
-__all__ = ["damaged", "read", "write"]
+__all__ = ["UNREADABLE", "damaged", "pack", "unpack", "write"]
 
 _FORMAT: Final = "handrail-policy"
 _VERSION: Final = 1
@@ -30,29 +31,49 @@ _STATE: Final = "state.json"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """A fixed time stamp: the same state is the same bytes."""
 
+UNREADABLE: Final = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError),
+    *(OSError, RecursionError, RuntimeError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""Whatever damaged or hostile content can make its readers raise."""
 
-def write(path: str | os.PathLike[str], state: dict[str, Any], arrays: Arrays) -> None:
-    """Replace the file by this state, or leave it as it was and raise."""
-    target = Path(path)
-    content = _pack(state, arrays)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+
+def write(path: str | os.PathLike[str], content: bytes) -> None:
+    """Replace the file by this content, or leave it as it was and raise."""
+    target = Path(os.path.realpath(path))  # a link keeps pointing to the file it points to
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(_mode(target))
-        Path(name).replace(target)
+        with contextlib.suppress(FileNotFoundError):
+            part.chmod(target.stat().st_mode & 0o777)
+        part.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            part.unlink()
         raise
     _sync_folder(target.parent)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Return the state in a file."""
-    content = Path(path).read_bytes()
+def pack(state: dict[str, Any], arrays: Arrays) -> bytes:
+    """Return the content of a file; the same state is the same bytes."""
+    header = {"format": _FORMAT, "version": _VERSION, "handrail": __version__}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        text = json.dumps(header | state, indent=1, allow_nan=False)
+        archive.writestr(zipfile.ZipInfo(_STATE, _EPOCH), text)
+        for name, value in arrays.items():
+            content = io.BytesIO()
+            npy.write_array(content, np.ascontiguousarray(value), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), content.getvalue())
+    return buffer.getvalue()
+
+
+def unpack(path: str, content: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Return the state in the content of a file; the path is for the error's sake."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             state = json.loads(archive.read(_STATE))
@@ -68,52 +89,27 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
             }
     except InputError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, OSError) as error:
-        raise damaged(path, str(error)) from error
-    except (NotImplementedError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         raise damaged(path, str(error)) from error
     return state, arrays
 
 
-def damaged(path: str | os.PathLike[str], why: str) -> InputError:
+def damaged(path: str, why: str) -> InputError:
     """Return the error for a file that cannot be what it should be."""
     return InputError(
-        "path", f"{os.fspath(path)} cannot be read as a policy ({why})", "restore it from a copy"
+        "path", f"{path} cannot be read as a policy ({why})", "restore it from a copy"
     )
 
 
-def _pack(state: dict[str, Any], arrays: Arrays) -> bytes:
-    header = {"format": _FORMAT, "version": _VERSION, "handrail": __version__}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        text = json.dumps(header | state, indent=1, allow_nan=False)
-        archive.writestr(zipfile.ZipInfo(_STATE, _EPOCH), text)
-        for name, value in arrays.items():
-            content = io.BytesIO()
-            npy.write_array(content, np.ascontiguousarray(value), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), content.getvalue())
-    return buffer.getvalue()
-
-
-def _check_version(path: str | os.PathLike[str], version: object) -> None:
+def _check_version(path: str, version: object) -> None:
     if not isinstance(version, int) or version < 1:
         raise damaged(path, f"its version is {version!r}")
     if version > _VERSION:
         raise InputError(
             "path",
-            f"{os.fspath(path)} has format version {version}, this handrail reads up to {_VERSION}",
+            f"{path} has format version {version}, this handrail reads up to {_VERSION}",
             "upgrade handrail",
         )
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file to be replaced, or those a new file would get."""
-    try:
-        return target.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -72,6 +72,8 @@ class Units:
         """Check a reward; return it in inner units."""
         inner = self.inward(checks.number(field, value))
         if not self.bounded:
+            if not abs(inner) <= _LARGEST:
+                raise InputError(field, f"{value} is too large to be summed")
             return inner
         if not -_ROUNDING <= inner <= 1.0 + _ROUNDING:
             raise InputError(
@@ -86,6 +88,10 @@ class Units:
         if not self.shifted:
             return features
         return np.column_stack([features, np.ones(len(features))])
+
+
+_LARGEST: Final = 1e100
+"""Rewards are squared and summed."""
 
 
 def make_units(reward_range: object, mean_range: object) -> Units:
@@ -105,4 +111,5 @@ def make_units(reward_range: object, mean_range: object) -> Units:
     low, high = checks.number(field, pair[0]), checks.number(field, pair[1])
     if not low < high:
         raise InputError(field, f"({low:g}, {high:g}) is empty", "pass (lowest, highest)")
+    checks.positive(field, high - low)
     return Units(low, high, bounded=reward_range is not None)

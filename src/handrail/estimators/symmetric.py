@@ -1,8 +1,8 @@
-"""The inverse of a positive definite matrix, compiled.
+"""Symmetric matrices, compiled: a product and the inverse.
 
 LAPACK would do, but it wakes the threads of whatever BLAS NumPy came with: a call waits for them
-on a busy machine, and its last bits depend on their number. This one runs in the caller's thread
-and always gives the same bits.
+on a busy machine, and its last bits depend on their number. These run in the caller's thread and
+give bits that depend on neither.
 """
 
 from __future__ import annotations
@@ -14,12 +14,28 @@ import numpy as np
 from handrail.compiled import compiled
 from handrail.records import Floats
 
-__all__ = ["invert"]
+__all__ = ["invert", "multiply"]
+
+
+@compiled
+def multiply(matrix: Floats, vector: Floats, result: Floats) -> None:
+    """Put the product of a symmetric matrix and a vector into result.
+
+    Row by row, scaled and added: a form that compilers vectorise without reordering sums.
+    """
+    result[:] = 0.0
+    for i in range(vector.size):
+        factor = vector[i]
+        for j in range(vector.size):
+            result[j] += factor * matrix[i, j]
 
 
 @compiled
 def invert(matrix: Floats, inverse: Floats) -> float:
     """Put the inverse of a symmetric positive definite matrix into `inverse`; return its log det.
+
+    A matrix that is not positive definite, be it by rounding, leaves `inverse` as it was and
+    returns NaN.
 
     Notes
     -----
@@ -30,6 +46,8 @@ def invert(matrix: Floats, inverse: Floats) -> float:
     factor = matrix.copy()
     log_det = 0.0
     for k in range(size):
+        if not factor[k, k] > 0.0:
+            return math.nan
         pivot = math.sqrt(factor[k, k])
         log_det += 2.0 * math.log(pivot)
         for i in range(k, size):

@@ -1,0 +1,94 @@
+"""Copies share nothing; a step that was cut in half stops the policy, not its last save."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import handrail
+from handrail import Decision, Policy
+from support import SETTINGS, make, play, state
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize(("name", "setting"), SETTINGS)
+def test_copies_share_no_memory_that_is_written(name: str, setting: str, duplicate: Any) -> None:
+    policy = make(name, setting)
+    play(policy, 50)
+    twin = duplicate(policy)
+    assert state(twin) == state(policy)
+    for field, value in vars(policy._model).items():
+        if isinstance(value, np.ndarray) and field not in ("rules", "features"):
+            assert not np.shares_memory(value, vars(twin._model)[field]), field
+    before = state(policy)
+    play(twin, 50)
+    assert state(policy) == before
+
+
+def test_copies_decide_at_the_same_time_without_disturbing_each_other() -> None:
+    """Compiled code runs in parallel: scratch memory in common would mix two policies up."""
+    start = make("CUCB2", "arms", arms=300)
+    alone = [[d.margin for d in play(copy.deepcopy(start), 1500, seed)] for seed in (1, 2)]
+    found: dict[int, list[float | None]] = {}
+
+    def work(seed: int, policy: Policy) -> None:
+        found[seed] = [d.margin for d in play(policy, 1500, seed)]
+
+    threads = [threading.Thread(target=work, args=(seed, copy.deepcopy(start))) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[1], found[2]] == alone
+
+
+def test_pickling_is_saving() -> None:
+    policy = make("CLUCB2", "dim")
+    play(policy, 50)
+    twin = pickle.loads(pickle.dumps(policy))
+    assert state(twin) == state(policy)
+    error = pickle.loads(pickle.dumps(handrail.InputError("alpha", "is wrong", "mend it")))
+    assert str(error) == "alpha: is wrong; mend it"
+
+
+@pytest.mark.parametrize("where", ["decide", "learn"])
+def test_a_step_cut_in_half_is_not_saved_over_a_good_file(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between the model's step and the policy's: the old file stays, the policy stops."""
+    policy = make("UCB", "arms")
+    play(policy, 20)
+    policy.save(tmp_path / "p")
+    before = (tmp_path / "p").read_bytes()
+
+    class Interrupted(Decision):
+        def __init__(self, *given: Any) -> None:
+            raise KeyboardInterrupt
+
+    if where == "decide":
+        monkeypatch.setattr("handrail.policies.policy.Decision", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            policy.decide()
+    else:
+        decision = policy.decide()
+        learn = policy._model.reward
+
+        def reward(*given: Any) -> None:
+            learn(*given)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(policy._model, "reward", reward)
+        with pytest.raises(KeyboardInterrupt):
+            policy.learn(decision, 1.0)
+    for call in (policy.decide, policy.explain, lambda: policy.save(tmp_path / "p")):
+        with pytest.raises(RuntimeError, match="interrupted"):
+            call()
+    assert (tmp_path / "p").read_bytes() == before
+    monkeypatch.undo()
+    assert handrail.load_policy(tmp_path / "p").decide().round == 21
