@@ -1,8 +1,8 @@
 """Learn online without falling below the policy that runs today.
 
 `make_policy` makes a policy from the catalogue of conservative bandit algorithms; the policy
-decides round by round so that, with probability 1 - delta, the cumulative reward never falls
-below (1 - alpha) of what the baseline would have earned, at every round or at checkpoints.
+decides round by round so that, with probability 1 - delta, the cumulative expected reward never
+falls below (1 - alpha) of what the baseline would have earned, at every round or at checkpoints.
 
 References
 ----------
