@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -46,4 +48,13 @@ def rows() -> list[Row]:
         found.append(
             Row("start-up", name, median(taken) / 1e6, "s", limit=LIMITS.get(name), note=note)
         )
+    with tempfile.TemporaryDirectory() as empty:
+        cold = timed(
+            lambda: subprocess.run(
+                [sys.executable, "-c", _DECIDE],
+                check=True,
+                env={**os.environ, "HANDRAIL_CACHE": empty},
+            )
+        )
+    found.append(Row("start-up", "import to first decision, nothing compiled yet", cold, "s"))
     return found

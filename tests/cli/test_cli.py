@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,18 +62,34 @@ def test_the_installed_command() -> None:
     assert len(json.loads(run.stdout)) == 16
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "handrail", "algorithms", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        os.close(os.dup(process.stdout.fileno()))
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
+    """The reader is gone before anything is written, as after `| head` of a long output."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        run = subprocess.run(
+            [sys.executable, "-m", "handrail", "algorithms", "--json"],
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_one_line_and_code_2() -> None:
+    with Path("/dev/full").open("wb") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "handrail", "algorithms", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: output: ")
+    assert run.stderr.count("\n") == 1
 
 
 def test_nothing_heavy_is_imported_for_help_or_by_import() -> None:

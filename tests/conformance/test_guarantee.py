@@ -114,7 +114,7 @@ def violations(name: str, runs: int = RUNS, spoil: dict[str, float] | None = Non
         arrival = ARRIVALS[run // len(problems) % len(ARRIVALS)]
         policy = make(name, problem, arrival)
         for field, value in (spoil or {}).items():
-            policy._model.rules[field] = value
+            policy._state.model.rules[field] = value
         count += violated(policy, problem, arrival["delay"], rng)
     return count
 

@@ -31,7 +31,7 @@ def test_gaussian_arms(name: str) -> None:
     for seed in range(2):
         rng = np.random.default_rng([2, seed])
         problem = GaussianArms(rng, noise=0.2 + 0.2 * seed, rank=seed, alpha=0.1137)
-        tallies.append(by_name(name, problem, 500, seed=seed))
+        tallies.append(by_name(name, problem, 1500, seed=seed))
     assert not missing(name, tallies)
 
 

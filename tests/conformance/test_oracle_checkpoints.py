@@ -37,5 +37,5 @@ def test_checkpoints(name: str, every: int, lower: float | None) -> None:
 def test_checkpoints_with_contexts(every: int) -> None:
     """The lower bound on the baseline's mean is not the mean of any round."""
     problem = Contexts(np.random.default_rng(41), dim=5, noise=0.3, alpha=0.1137)
-    tally = by_name("CLUCB2T", problem, 800, checkpoint_every=every)
+    tally = by_name("CLUCB2T", problem, 1500, checkpoint_every=every)
     assert set(tally.events) == {"optimistic", "safe", "baseline"}

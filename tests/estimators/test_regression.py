@@ -102,7 +102,7 @@ def test_a_row_that_is_not_fit_is_named() -> None:
     features = np.full((4, 3), 0.5)
     columns = np.empty((3, lanes(4)))
     assert load_features(features, np.sqrt(0.75), columns) == -1
-    features[2, 1] = 0.6
+    features[2, 1] = 0.5 + 1e-9
     assert load_features(features, np.sqrt(0.75), columns) == 2
     for value in (np.nan, np.inf, -np.inf):
         features[1, 2] = value

@@ -1,6 +1,6 @@
 """Lower bounds on the reward of the rounds in S, alone and with one more action.
 
-Spec section 2 ("past_and_now") and, for rounds whose reward has not come, section 5. Every function
+past_and_now of docs/algorithms.md, also for rounds whose reward has not come. Every function
 returns the bound of S alone and the array of those of S and each action. ``clip`` is whether the
 past's bound is cut at 0 (docs/algorithms.md, "Past bounds").
 """

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import handrail
-from handrail import Decision, Policy
+from handrail import Policy
 from support import SETTINGS, make, play, state
 
 
@@ -23,9 +23,9 @@ def test_copies_share_no_memory_that_is_written(name: str, setting: str, duplica
     play(policy, 50)
     twin = duplicate(policy)
     assert state(twin) == state(policy)
-    for field, value in vars(policy._model).items():
+    for field, value in vars(policy._state.model).items():
         if isinstance(value, np.ndarray) and field not in ("rules", "features"):
-            assert not np.shares_memory(value, vars(twin._model)[field]), field
+            assert not np.shares_memory(value, vars(twin._state.model)[field]), field
     before = state(policy)
     play(twin, 50)
     assert state(policy) == before
@@ -67,23 +67,20 @@ def test_a_step_cut_in_half_is_not_saved_over_a_good_file(
     policy.save(tmp_path / "p")
     before = (tmp_path / "p").read_bytes()
 
-    class Interrupted(Decision):
-        def __init__(self, *given: Any) -> None:
-            raise KeyboardInterrupt
+    model = policy._state.model
+    step: Any = {"decide": model.decide, "learn": model.reward}[where]
+
+    def interrupted(*given: Any) -> None:
+        step(*given)
+        raise KeyboardInterrupt
 
     if where == "decide":
-        monkeypatch.setattr("handrail.policies.policy.Decision", Interrupted)
+        monkeypatch.setattr(model, "decide", interrupted)
         with pytest.raises(KeyboardInterrupt):
             policy.decide()
     else:
         decision = policy.decide()
-        learn = policy._model.reward
-
-        def reward(*given: Any) -> None:
-            learn(*given)
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(policy._model, "reward", reward)
+        monkeypatch.setattr(model, "reward", interrupted)
         with pytest.raises(KeyboardInterrupt):
             policy.learn(decision, 1.0)
     for call in (policy.decide, policy.explain, lambda: policy.save(tmp_path / "p")):

@@ -57,7 +57,7 @@ def test_threads_are_served_one_after_the_other() -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(2000)))
     assert (policy.round, policy.pending) == (2000, 0)
-    ledger = policy._model.ledger[0]
+    ledger = policy._state.model.ledger[0]
     assert ledger["rows"] == ledger["plays"] == ledger["rewards"]
 
 

@@ -180,6 +180,9 @@ USE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"baseline_mean": -0.5}, "baseline_mean", "outside"),
     ("LinUCB", "dim", {"baseline_mean": 7.0}, "baseline_mean", "outside"),
     ("CUCB2", "arms", {"baseline": 2}, "baseline_mean", "not known"),
+    ("UCB", "arms", {"true_means": MEANS}, "true_means", "does not use"),
+    ("LinUCB", "dim", {"true_means": MEANS}, "true_means", "does not use"),
+    ("CLUCB2", "dim", {"features": np.full((4, 3), 1e200)}, "features", "above the bound 2"),
     ("CUCB-Or", "arms", {"true_means": MEANS}, "true_means", "fixed when"),
     ("CLUCB-Or", "features", {"true_means": MEANS}, "true_means", "fixed when"),
 ]
@@ -283,13 +286,34 @@ def test_one_list_of_parameters_and_one_of_parts() -> None:
     assert PART_NAMES["schedule"] == tuple(SCHEDULES)
 
 
-def test_the_given_parameters_are_not_aliased() -> None:
-    """Changing an array after it was handed over changes nothing."""
-    features = FEATURES.copy()
-    policy, twin = make("CLUCB2", "features", features=features), make("CLUCB2", "features")
+@pytest.mark.parametrize("copies", [1, 8])
+def test_the_given_parameters_are_not_aliased(copies: int) -> None:
+    """Changing an array after it was handed over changes nothing, in arm space or out of it."""
+    features = np.tile(FEATURES, (copies, 1))
+    policy = make("CLUCB2", "features", features=features)
+    twin = make("CLUCB2", "features", features=features.copy())
     features *= -1.0
     seen = [(d.action, d.margin) for d in play(policy, 50)]
     assert seen == [(d.action, d.margin) for d in play(twin, 50)]
+    with pytest.raises(ValueError, match="read-only"):
+        policy.parameters["features"][0] = 0.0
+    with pytest.raises(TypeError):
+        policy.parameters["alpha"] = 0.9  # type: ignore[index]
+
+
+def test_a_buffer_may_be_used_again_before_the_reward_comes() -> None:
+    one, two = make("LinUCB", "dim"), make("LinUCB", "dim")
+    rng = np.random.default_rng(0)
+    buffer = np.empty((4, 3))
+    for _ in range(100):
+        fresh = rng.uniform(0.0, 1.0, (4, 3))
+        buffer[:] = fresh
+        a, b = one.decide(features=buffer), two.decide(features=fresh)
+        buffer[:] = -1.0
+        assert (a.action, a.upper) == (b.action, b.upper)
+        reward = float(rng.random())
+        one.learn(a, reward)
+        two.learn(b, reward)
 
 
 def test_read_only_and_odd_arrays_are_taken() -> None:

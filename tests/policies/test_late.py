@@ -14,12 +14,9 @@ from support import CONSERVATIVE, make, play
 # A window without a default is used here knowingly; its warning is tested in test_late.py.
 pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
 
-# psi(1) at delta 0.1 / 2, one-sided: 1/2 sqrt(2 L) + 2L/3, L = log(3 / (0.05 * 18 / pi^2)).
-LOG = math.log(3.0 / (0.05 * 18.0 / math.pi**2))
-
 
 def ledger(policy: Policy) -> dict[str, float]:
-    row = policy._model.ledger[0]
+    row = policy._state.model.ledger[0]
     return {name: row[name].item() for name in row.dtype.names}
 
 
@@ -62,7 +59,7 @@ def test_close_learns_the_default() -> None:
     policy = make("UCB", "arms", default_reward=0.25)
     decision = policy.decide()
     assert policy.close(decision) == "learned"
-    assert policy._model.arrays()["sums"].tolist() == [0.25, 0.0, 0.0, 0.0, 0.0]
+    assert policy._state.model.arrays()["sums"].tolist() == [0.25, 0.0, 0.0, 0.0, 0.0]
     assert policy.pending == 0
 
 
@@ -81,7 +78,7 @@ def test_a_window_settles_in_the_order_of_decisions() -> None:
     decisions = [policy.decide() for _ in range(3)]
     assert policy.learn(decisions[2], reward=1.0) == "waiting"
     assert policy.learn(decisions[0], reward=0.5) == "waiting"
-    counts = policy._model.arrays()["counts"]
+    counts = policy._state.model.arrays()["counts"]
     assert counts.sum() == 0
     policy.decide()  # round 4 settles round 1
     assert (counts.sum(), policy.pending) == (1, 3)
@@ -98,7 +95,7 @@ def test_a_window_uses_the_default_for_what_is_missing() -> None:
     policy = make("UCB", "arms", window=1, default_reward=0.0)
     for _ in range(5):
         policy.decide()
-    arrays = policy._model.arrays()
+    arrays = policy._state.model.arrays()
     assert arrays["counts"].sum() == 4
     assert arrays["sums"].sum() == 0.0
 
@@ -110,10 +107,10 @@ def test_a_closed_window_takes_no_more_rewards_but_settles_in_order() -> None:
     assert policy.close(decision) == "closed"
     with pytest.raises(handrail.InputError, match="settled already"):
         policy.learn(decision, reward=0.5)
-    assert policy._model.arrays()["counts"].sum() == 0
+    assert policy._state.model.arrays()["counts"].sum() == 0
     for _ in range(3):
         policy.decide()
-    assert policy._model.arrays()["sums"].sum() == 1.0
+    assert policy._state.model.arrays()["sums"].sum() == 1.0
 
 
 def test_rewards_that_depend_on_their_delay_break_the_plain_rule_and_not_the_window() -> None:
@@ -156,21 +153,24 @@ def test_while_no_reward_comes_the_promise_holds(name: str) -> None:
 
 
 def test_psi_counts_rewards_not_plays() -> None:
-    """Ten rounds pending, one rewarded: psi at s = 1, the need at s = 11."""
+    """Forty rewards of 1 and twenty rounds pending: psi at s = 40, the need at s = 60."""
     policy = make("CUCB-M", "arms", alpha=0.9, baseline_mean=0.05)
     waiting: list[handrail.Decision] = []
-    while len(waiting) < 11:
+    while len(waiting) < 60:
         decision = policy.decide()
         if decision.awaits_reward:
             waiting.append(decision)
-    policy.learn(waiting[0], reward=1.0)
+    for decision in waiting[:40]:
+        policy.learn(decision, reward=1.0)
     now = ledger(policy)
-    assert (now["rewards"], now["plays"], now["pending"]) == (1, 11, 10)
-    explained = policy.explain()
-    past = max(1.0 - (0.5 * math.sqrt(2.0 * LOG) + 2.0 * LOG / 3.0), 0.0)
-    need = 0.05 * (11 + 1 - 0.9 * (now["rounds"] + 1))
-    leader = explained.explanation["most_optimistic"]
-    assert leader["margin"] == pytest.approx(past + now["promised"] - need)
+    assert (now["rewards"], now["plays"], now["pending"]) == (40, 60, 20)
+    log = math.log(3.0 * 40**2 / (0.05 * 18.0 / math.pi**2))
+    past = 40.0 - (0.5 * math.sqrt(2.0 * 40.0 * log) + 2.0 * log / 3.0)
+    assert past > 10.0
+    need = 0.05 * (60 + 1 - 0.9 * (now["rounds"] + 1))
+    leader = policy.explain().explanation["most_optimistic"]
+    expected = past + now["promised"] + max(leader["lower"], 0.0) - need
+    assert leader["margin"] == pytest.approx(expected)
 
 
 def test_a_window_without_a_default_warns_and_can_fail() -> None:

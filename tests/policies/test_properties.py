@@ -169,7 +169,7 @@ def test_the_regression_is_refreshed_without_a_step_in_the_decisions() -> None:
     for _ in range(5000):
         decision = policy.decide(features=rng.uniform(0.0, 1.0, (3, 3)))
         policy.learn(decision, float(rng.random()))
-    arrays = policy._model.arrays()
+    arrays = policy._state.model.arrays()
     np.testing.assert_allclose(arrays["design"] @ arrays["inverse"], np.eye(3), atol=1e-10)
     theta = np.linalg.solve(arrays["design"], arrays["response"])
     np.testing.assert_allclose(arrays["theta"], theta, atol=1e-12)
@@ -192,8 +192,33 @@ def test_arm_space_is_refreshed_without_a_step_in_the_decisions(
         assert (a.action, a.event) == (b.action, b.event)
         assert a.upper == pytest.approx(b.upper)
         assert a.margin == pytest.approx(b.margin)
-    ledgers = often._model.ledger[0], never._model.ledger[0]
+    ledgers = often._state.model.ledger[0], never._state.model.ledger[0]
     assert ledgers[0]["log_det"] == pytest.approx(ledgers[1]["log_det"])
+
+
+@pytest.mark.parametrize(("setting", "module"), [("features", "fixed"), ("dim", "contexts")])
+def test_a_refresh_mends_what_has_gone_astray(
+    setting: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is derived is computed from V or the counts: spoil it, and it is right again."""
+    monkeypatch.setattr(f"handrail.policies.{module}.REBUILD_EVERY", 1)
+    spoiled, sound = make("LinUCB", setting), make("LinUCB", setting)
+    told: dict[str, Any] = {} if setting == "features" else {"features": FEATURES}
+    for policy in (spoiled, sound):
+        for reward in (0.2, 0.9, 0.4):
+            policy.learn(policy.decide(**told), reward)
+    arrays = spoiled._state.model.arrays()
+    last = spoiled.decide(**told)
+    sound_last = sound.decide(**told)
+    for name in ("means", "gram", "cross", "inverse", "theta"):
+        if name in arrays:
+            arrays[name] *= 1.5
+    spoiled._state.model.ledger["log_det"] = 77.0
+    spoiled.learn(last, 0.6)
+    sound.learn(sound_last, 0.6)
+    for name, value in sound._state.model.arrays().items():
+        np.testing.assert_allclose(arrays[name], value, rtol=1e-12, atol=1e-12)
+    assert spoiled._state.model.ledger["log_det"] == sound._state.model.ledger["log_det"]
 
 
 @pytest.mark.parametrize("setting", ["features", "dim"])
@@ -214,7 +239,7 @@ def test_widths_hold_at_the_steepest_features_allowed(setting: str) -> None:
         decision = policy.decide(**told)
         plays[decision.action] += 1
         policy.learn(decision, float(rng.random()))
-    arrays = policy._model.arrays()
+    arrays = policy._state.model.arrays()
     exact = [[Fraction(float(x)) for x in row] for row in features]
     design = [
         [

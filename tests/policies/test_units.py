@@ -18,7 +18,7 @@ ONES: list[Any] = [1, 1.0, True, np.float32(1.0), np.int64(1), np.bool_(True), n
 def test_any_kind_of_number_is_a_reward(one: Any) -> None:
     policy = make("UCB", "arms")
     assert policy.learn(policy.decide(), reward=one) == "learned"
-    assert policy._model.arrays()["sums"].sum() == 1.0
+    assert policy._state.model.arrays()["sums"].sum() == 1.0
 
 
 @pytest.mark.parametrize("range_", [(0.0, 1.0), (-10.0, 10.0), (0.1, 0.3), (0.0, 1e6)])
@@ -52,16 +52,16 @@ def test_without_a_range_rewards_may_lie_anywhere_and_means_may_not() -> None:
 
 
 def test_noise_is_half_the_range_unless_given() -> None:
-    assert make("CUCB2", "arms", reward_range=(0.0, 8.0))._model.rules["noise"][0] == 0.5
+    assert make("CUCB2", "arms", reward_range=(0.0, 8.0))._state.model.rules["noise"][0] == 0.5
     given = make("CUCB2", "arms", reward_range=(0.0, 8.0), noise=2.0)
-    assert given._model.rules["noise"][0] == 0.25
+    assert given._state.model.rules["noise"][0] == 0.25
 
 
 def test_bounds_of_a_linear_model_in_inner_units() -> None:
     """By hand: B = 1.5, D = 2, range (-6, 2): sqrt(1.5^2 + 36) / 8 and sqrt(5), d = 4."""
-    rules = make("CLUCB2", "dim", reward_range=(-6.0, 2.0))._model.rules
+    rules = make("CLUCB2", "dim", reward_range=(-6.0, 2.0))._state.model.rules
     assert rules["theta_bound"][0] == pytest.approx(np.sqrt(38.25) / 8.0)
     assert rules["feature_bound"][0] == pytest.approx(np.sqrt(5.0))
     assert rules["dim"][0] == 4
-    rules = make("CLUCB2", "dim", reward_range=(0.0, 2.0))._model.rules
+    rules = make("CLUCB2", "dim", reward_range=(0.0, 2.0))._state.model.rules
     assert (rules["theta_bound"][0], rules["feature_bound"][0], rules["dim"][0]) == (0.75, 2.0, 3)

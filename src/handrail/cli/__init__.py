@@ -56,14 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = parser.parse_args(arguments)
         if not hasattr(chosen, "run"):
             parser.print_help()
-            return 0
-        return int(chosen.run(chosen))
+            code = 0
+        else:
+            code = int(chosen.run(chosen))
+        sys.stdout.flush()  # what cannot be written is found here, not after the exit code
+        return code
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader went away (`handrail algorithms | head`): not an error of ours.
+    except OSError as error:
+        # The interpreter flushes once more when it exits: let it do so into nothing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):
+            return 0  # the reader went away (`handrail algorithms | head`): not our error
+        print(f"error: output: {error.strerror}; see to the place it goes to", file=sys.stderr)
+        return 2

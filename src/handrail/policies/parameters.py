@@ -318,7 +318,8 @@ def _linear_bounds(
         bound = checks.positive("feature_bound", given["feature_bound"])
         bound = math.hypot(bound, 1.0) if units.shifted else bound
     elif features is not None:
-        bound = float(np.linalg.norm(features, axis=1).max())
+        with np.errstate(over="ignore"):
+            bound = float(np.linalg.norm(features, axis=1).max())
     else:
         if width == "paper":
             _required("feature_bound", algorithm, given)

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from itertools import takewhile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from handrail.conservative.choice import ACTION, PROMISE
 from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
 from handrail.policies.identity import POLICY_NAME, Identity, new_name, parse_id, process
-from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
-from handrail.policies.models import make_model
+from handrail.policies.model import OpenRound
 from handrail.policies.parameters import DEFAULTS, Settings, settle
-from handrail.policies.rounds import Round, bad_features, check_features, check_round
-from handrail.policies.state import (
-    dump_ledger,
-    dump_open,
-    dump_open_features,
-    restore_model,
-    restore_open,
-)
+from handrail.policies.rounds import Round, check_round
+from handrail.policies.state import State
 
 __all__ = ["Policy", "load_policy"]
 
@@ -53,8 +44,8 @@ class Policy:
     ----------
     algorithm : Algorithm
         The row of parts.
-    parameters : dict
-        The parameters that were given.
+    parameters : mapping
+        The parameters that were given; read-only.
 
     Examples
     --------
@@ -71,21 +62,18 @@ class Policy:
     def __init__(self, algorithm: Algorithm, parameters: Mapping[str, Any]) -> None:
         self.algorithm = algorithm
         self._settings: Settings = settle(algorithm, {**DEFAULTS, **parameters})
-        self.parameters = {
-            field: _plain(value)
-            for field, value in parameters.items()
-            if value is not None and not (np.isscalar(value) and value == DEFAULTS[field])
-        }
-        self._model: Model = make_model(self._settings)
+        self.parameters = MappingProxyType(
+            {
+                field: _plain(value)
+                for field, value in parameters.items()
+                if value is not None and not (np.isscalar(value) and value == DEFAULTS[field])
+            }
+        )
+        self._state = State(self._settings)
         self._become(new_name(16))
-        # Ordered, because its oldest entry must be at hand at once: a plain dict scans for it.
-        self._open: OrderedDict[int, OpenRound] = OrderedDict()
-        self._round = 0
-        self._whole = True
-        # Most policies over fixed arms see the same round again and again: it is checked once.
-        self._standing = None
-        if self._settings.actions is not None:
-            self._standing = check_round(self._settings)
+        # Over fixed arms most rounds are the same: that one is checked once.
+        fixed = self._settings.actions is not None
+        self._standing = check_round(self._settings) if fixed else None
 
     def _become(self, name: str) -> None:
         """Take a name; this copy gets one of its own."""
@@ -100,12 +88,12 @@ class Policy:
     @property
     def round(self) -> int:
         """Rounds decided so far."""
-        return self._round
+        return self._state.round
 
     @property
     def pending(self) -> int:
         """Rounds that still wait for their reward."""
-        return len(self._open)
+        return len(self._state.open)
 
     @property
     def failure_probability(self) -> float | None:
@@ -144,11 +132,14 @@ class Policy:
             What to play, and why.
         """
         with self._lock:
-            self._check_whole()
+            self._state.check_whole()
             given = self._given(features, baseline, baseline_mean, true_means)
             if self._process is not process():
                 self._copy, self._process = new_name(8), process()
-            return self._decide(given, self._copy)
+            choice = self._state.decide(given, self._copy)
+            return Decision(
+                self._origin, self._copy, self._state.round, choice, given.baseline, given.mean
+            )
 
     def explain(
         self,
@@ -171,10 +162,11 @@ class Policy:
             The same decision, without an id: no reward can be given for it.
         """
         with self._lock:
-            self._check_whole()
+            self._state.check_whole()
             given = self._given(features, baseline, baseline_mean, true_means)
-            due = self._due(self._round + 1)
-            return self._twin(due)._decide(given, None)
+            twin = self._state.copy(self._state.due())
+        choice = twin.decide(given, "")
+        return Decision(self._origin, None, twin.round, choice, given.baseline, given.mean)
 
     def _given(
         self,
@@ -187,43 +179,6 @@ class Policy:
         if features is baseline is baseline_mean is true_means is None and self._standing:
             return self._standing
         return check_round(self._settings, features, baseline, baseline_mean, true_means)
-
-    def _decide(self, given: Round, copy: str | None) -> Decision:
-        number = self._round + 1
-        due = self._due(number) if self._settings.window is not None else ()
-        if due:
-            # Settling changes the state: bad features must be found before, not by the model.
-            check_features(self._settings, given)
-            for each in due:
-                self._settle(each)
-        self._whole = False
-        choice = self._model.decide(given)
-        action = choice[ACTION]
-        if action < 0:
-            self._whole = True
-            raise bad_features(self._settings, given, -1 - action)
-        decision = Decision(self._origin, copy, number, choice, given.baseline, given.mean)
-        self._round = number
-        if decision.awaits_reward:
-            self._open[number] = OpenRound(
-                number, action, choice[PROMISE], self._model.chosen(given, action), copy or ""
-            )
-        self._whole = True
-        return decision
-
-    def _check_whole(self) -> None:
-        """Refuse to go on from half a step: an exception from outside (Ctrl-C) came in between."""
-        if not self._whole:
-            raise RuntimeError(
-                "this policy was interrupted in the middle of a step; go on from the last save"
-            )
-
-    def _due(self, number: int) -> list[OpenRound]:
-        """Return the rounds whose window ends when this round is decided, oldest first."""
-        window = self._settings.window
-        if window is None:
-            return []
-        return list(takewhile(lambda each: each.round + window <= number, self._open.values()))
 
     # -- rewards ---------------------------------------------------------------------------
 
@@ -245,14 +200,14 @@ class Policy:
             one had come before.
         """
         with self._lock:
-            self._check_whole()
+            self._state.check_whole()
             identity = self._identity(decision)
             value = self._settings.units.reward("reward", reward)
             found = self._find(identity)
             if isinstance(found, str):
                 return found
             if self._settings.window is None:
-                return self._settle(found, value)
+                return self._state.settle(found, value)
             if found.closed or found.reward is not None:
                 raise _settled(identity)
             found.reward = value
@@ -274,29 +229,14 @@ class Policy:
             a baseline round. "late": the window has closed already.
         """
         with self._lock:
-            self._check_whole()
+            self._state.check_whole()
             found = self._find(self._identity(decision))
             if isinstance(found, str):
                 return found
             if self._settings.window is not None:
                 found.closed = True
                 return "closed"
-            return self._settle(found)
-
-    def _settle(self, open_round: OpenRound, reward: float | None = None) -> Status:
-        """End a round: with this reward, the one that waits, the default, or none."""
-        if reward is None:
-            reward = open_round.reward
-        if reward is None:
-            reward = self._settings.default_reward
-        self._whole = False
-        if reward is None:
-            waive(self._model.ledger, open_round.promise)
-        else:
-            self._model.reward(open_round, reward)
-        del self._open[open_round.round]
-        self._whole = True
-        return "waived" if reward is None else "learned"
+            return self._state.settle(found)
 
     def _identity(self, decision: Decision | str) -> Identity:
         if isinstance(decision, Decision):
@@ -321,10 +261,10 @@ class Policy:
 
     def _find(self, identity: Identity) -> OpenRound | Literal["ignored", "late"]:
         """Return the round that waits, or why none does."""
-        open_round = self._open.get(identity.round)
+        open_round = self._state.open.get(identity.round)
         if open_round is not None and open_round.token == identity.copy:
             return open_round
-        if identity.round > self._round or open_round is not None:
+        if identity.round > self._state.round or open_round is not None:
             raise InputError(
                 "decision",
                 f"round {identity.round} was decided by another copy of this policy",
@@ -333,26 +273,21 @@ class Policy:
         if not identity.awaits_reward:
             return "ignored"
         window = self._settings.window
-        if window is not None and identity.round + window <= self._round:
+        if window is not None and identity.round + window <= self._state.round:
             return "late"
         raise _settled(identity)
 
     # -- copies ----------------------------------------------------------------------------
 
-    def _twin(self, rounds: Iterable[OpenRound]) -> Policy:
-        """Return a copy that goes its own way from here, with these of the open rounds."""
-        twin = object.__new__(Policy)
-        twin.__dict__.update(self.__dict__)
-        twin._model = copy_model(self._model)
-        twin._open = OrderedDict((each.round, each.copy()) for each in rounds)
-        twin._become(self._origin.policy)
-        return twin
-
     def __copy__(self) -> Policy:
         """Return a copy that goes its own way from here; its decisions get ids of their own."""
+        twin = object.__new__(Policy)
         with self._lock:
-            self._check_whole()
-            return self._twin(self._open.values())
+            self._state.check_whole()
+            twin.__dict__.update(self.__dict__)
+            twin._state = self._state.copy()
+        twin._become(self._origin.policy)
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
         """Return the same as `copy.copy`: no copy shares state."""
@@ -360,7 +295,7 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as the content of a saved file."""
-        return _from_bytes, ("a pickled policy", self._to_bytes())
+        return Policy._from_bytes, ("a pickled policy", self._to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, all of it or nothing.
@@ -381,46 +316,37 @@ class Policy:
 
     def _to_bytes(self) -> bytes:
         with self._lock:
-            self._check_whole()
-            state, arrays = self._dump()
-        return storage.pack(state, arrays)
-
-    def _dump(self) -> tuple[dict[str, Any], Arrays]:
-        """Return a snapshot as JSON and arrays."""
-        plain = {k: v for k, v in self.parameters.items() if not isinstance(v, np.ndarray)}
-        kept = {k: v for k, v in self.parameters.items() if isinstance(v, np.ndarray)}
-        state = {
-            "policy": self._origin.policy,
-            "algorithm": dict(self.algorithm),
-            "parameters": plain,
-            "ledger": dump_ledger(self._model),
-            "open": dump_open(self._open.values()),
-        }
-        arrays = {f"parameters/{name}": value for name, value in kept.items()}
-        arrays |= {f"model/{name}": value.copy() for name, value in self._model.arrays().items()}
-        arrays |= dump_open_features(self._open.values())
-        return state, arrays
+            document, arrays = self._state.dump()
+        document |= {"policy": self._origin.policy, "algorithm": dict(self.algorithm)}
+        document["parameters"] = {}
+        for name, value in self.parameters.items():
+            if isinstance(value, np.ndarray):
+                arrays[f"parameters/{name}"] = value
+            else:
+                document["parameters"][name] = value
+        return storage.pack(document, arrays)
 
     @classmethod
-    def _restore(cls, state: dict[str, Any], arrays: Arrays) -> Policy:
-        """Return the policy a snapshot was taken of; what does not fit raises."""
-        algorithm = Algorithm(**state["algorithm"])
-        parameters = dict(state["parameters"])
-        for name, value in arrays.items():
-            if name.startswith("parameters/"):
-                parameters[name.removeprefix("parameters/")] = value
-        policy = cls(algorithm, {**DEFAULTS, **parameters})
-        if POLICY_NAME.fullmatch(state["policy"]) is None:
-            raise ValueError("its name is not a policy's")
-        policy._become(state["policy"])
-        restore_model(policy._model, state["ledger"], arrays)
-        policy._open = restore_open(state["open"], arrays, policy._model)
-        policy._round = int(policy._model.ledger["rounds"][0])
+    def _from_bytes(cls, path: str, content: bytes) -> Policy:
+        """Return the policy that was saved; the path is for the error's sake."""
+        document, arrays = storage.unpack(path, content)
+        try:
+            parameters = dict(document["parameters"])
+            for name, value in arrays.items():
+                if name.startswith("parameters/"):
+                    parameters[name.removeprefix("parameters/")] = value
+            if POLICY_NAME.fullmatch(document["policy"]) is None:
+                raise ValueError("its name is not a policy's")
+            policy = cls(Algorithm(**document["algorithm"]), {**DEFAULTS, **parameters})
+            policy._state.restore(document, arrays)
+        except storage.UNREADABLE as error:
+            raise storage.damaged(path, str(error)) from error
+        policy._become(document["policy"])
         return policy
 
     def __repr__(self) -> str:
         """Return the policy on one line."""
-        return f"<Policy {self.algorithm.name}: round {self._round}, {self.pending} pending>"
+        return f"<Policy {self.algorithm.name}: round {self._state.round}, {self.pending} pending>"
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -453,15 +379,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     >>> twin.decide().action == policy.decide().action
     True
     """
-    return _from_bytes(os.fspath(path), Path(path).read_bytes())
-
-
-def _from_bytes(path: str, content: bytes) -> Policy:
-    state, arrays = storage.unpack(path, content)
-    try:
-        return Policy._restore(state, arrays)
-    except storage.UNREADABLE as error:
-        raise storage.damaged(path, str(error)) from error
+    return Policy._from_bytes(os.fspath(path), Path(path).read_bytes())
 
 
 def _settled(identity: Identity) -> InputError:
@@ -480,4 +398,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, int | float | str):
         return value
-    return np.array(value, dtype=np.float64)
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array

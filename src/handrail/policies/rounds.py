@@ -40,15 +40,15 @@ def check_round(
     rows = _features(settings, features)
     actions = settings.actions if rows is None else len(rows)
     assert actions is not None
+    truth = _truth(settings, true_means, actions)
+    named = settings.baseline if baseline is None else baseline
     if not settings.algorithm.conservative:
-        # To UCB and LinUCB the baseline is an action like any other; it is named for the event.
+        # To UCB and LinUCB the baseline is an action like any other, named for the event alone;
+        # its mean may be told, so that one loop can drive any algorithm.
         if baseline_mean is not None:
             settings.units.mean("baseline_mean", baseline_mean)
-        named = settings.baseline if baseline is None else baseline
-        return Round(
-            rows, -1 if named is None else checks.index("baseline", named, actions), 0.0, _NO_TRUTH
-        )
-    named = settings.baseline if baseline is None else baseline
+        played = -1 if named is None else checks.index("baseline", named, actions)
+        return Round(rows, played, 0.0, truth)
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=index")
     played = checks.index("baseline", named, actions)
@@ -65,7 +65,7 @@ def check_round(
             f"{settings.units.outward(mean):g} is below baseline_lower",
             "declare a baseline_lower that holds in every round",
         )
-    return Round(rows, played, mean, _truth(settings, true_means, actions))
+    return Round(rows, played, mean, truth)
 
 
 def _features(settings: Settings, features: ArrayLike | None) -> Floats | None:
@@ -116,7 +116,8 @@ def bad_features(settings: Settings, given: Round, row: int) -> InputError:
         return InputError(
             "features", f"row {row} is not finite", "pass finite numbers only (no NaN, no inf)"
         )
-    norm, bound = float(np.linalg.norm(features)), settings.feature_bound
+    with np.errstate(over="ignore"):
+        norm, bound = float(np.linalg.norm(features)), settings.feature_bound
     if settings.units.shifted:
         # The constant feature is handrail's own affair.
         norm, bound = math.sqrt(norm**2 - 1.0), math.sqrt(bound**2 - 1.0)

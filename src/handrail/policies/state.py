@@ -1,52 +1,143 @@
-"""A policy's moving parts as JSON and arrays, and back."""
+"""A policy's moving parts: its model, the rounds that wait, and both as JSON and arrays."""
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, Final
+from itertools import takewhile
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from handrail.conservative.choice import ACTION, EVENT, PROMISE, Choice
+from handrail.conservative.selection import BASELINE_EVENT
 from handrail.policies.identity import COPY_NAME
-from handrail.policies.model import Arrays, Model, OpenRound
+from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
+from handrail.policies.models import make_model
+from handrail.policies.parameters import Settings
+from handrail.policies.rounds import Round, bad_features, check_features
 from handrail.records import LEDGER
 
-__all__ = ["dump_ledger", "dump_open", "dump_open_features", "restore_model", "restore_open"]
+__all__ = ["State"]
 
 _FIELDS: Final = tuple(LEDGER.fields or ())
 _OPEN_FEATURES: Final = "open/features"
 
 
-def dump_ledger(model: Model) -> dict[str, float]:
-    """Return the ledger, field by field."""
-    row = model.ledger[0]
-    return {name: row[name].item() for name in _FIELDS}
+class State:
+    """What a policy has learned and counted, and the rounds whose reward may still come.
 
+    Parameters
+    ----------
+    settings : Settings
+        What was agreed.
+    """
 
-def dump_open(rounds: Iterable[OpenRound]) -> list[dict[str, Any]]:
-    """Return the rounds that wait for a reward, oldest first."""
-    return [
-        {
-            "round": each.round,
-            "action": each.action,
-            "promise": each.promise,
-            "copy": each.token,
-            "reward": each.reward,
-            "closed": each.closed,
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.model: Model = make_model(settings)
+        # Ordered, because its oldest entry must be at hand at once: a plain dict scans for it.
+        self.open: OrderedDict[int, OpenRound] = OrderedDict()
+        self.round = 0
+        self._whole = True
+
+    def copy(self, rounds: Iterable[OpenRound] | None = None) -> State:
+        """Return a state that goes its own way, with all open rounds or only these."""
+        twin = object.__new__(State)
+        twin.__dict__.update(self.__dict__)
+        twin.model = copy_model(self.model)
+        kept = self.open.values() if rounds is None else rounds
+        twin.open = OrderedDict((each.round, each.copy()) for each in kept)
+        return twin
+
+    def check_whole(self) -> None:
+        """Refuse to go on from half a step: an exception from outside (Ctrl-C) came in between."""
+        if not self._whole:
+            raise RuntimeError(
+                "this policy was interrupted in the middle of a step; go on from the last save"
+            )
+
+    def decide(self, given: Round, copy: str) -> Choice:
+        """Settle what is due, choose, count the round and keep it if it awaits a reward."""
+        number = self.round + 1
+        due = self.due()
+        if due:
+            # Settling changes the state: bad features must be found before, not by the model.
+            check_features(self.settings, given)
+            for each in due:
+                self.settle(each)
+        self._whole = False
+        choice = self.model.decide(given)
+        action = choice[ACTION]
+        if action < 0:
+            self._whole = True
+            raise bad_features(self.settings, given, -1 - action)
+        self.round = number
+        if choice[EVENT] != BASELINE_EVENT or not self.settings.algorithm.conservative:
+            self.open[number] = OpenRound(
+                number, action, choice[PROMISE], self.model.chosen(given, action), copy
+            )
+        self._whole = True
+        return choice
+
+    def due(self) -> list[OpenRound]:
+        """Return the rounds whose window ends when the next round is decided, oldest first."""
+        window = self.settings.window
+        if window is None:
+            return []
+        ends = self.round + 1 - window
+        return list(takewhile(lambda each: each.round <= ends, self.open.values()))
+
+    def settle(
+        self, open_round: OpenRound, reward: float | None = None
+    ) -> Literal["learned", "waived"]:
+        """End a round: with this reward, the one that waits, the default, or none."""
+        if reward is None:
+            reward = open_round.reward
+        if reward is None:
+            reward = self.settings.default_reward
+        self._whole = False
+        if reward is None:
+            waive(self.model.ledger, open_round.promise)
+        else:
+            self.model.reward(open_round, reward)
+        del self.open[open_round.round]
+        self._whole = True
+        return "waived" if reward is None else "learned"
+
+    def dump(self) -> tuple[dict[str, Any], Arrays]:
+        """Return all of it as JSON and arrays."""
+        self.check_whole()
+        row = self.model.ledger[0]
+        document = {
+            "ledger": {name: row[name].item() for name in _FIELDS},
+            "open": [
+                {
+                    "round": each.round,
+                    "action": each.action,
+                    "promise": each.promise,
+                    "copy": each.token,
+                    "reward": each.reward,
+                    "closed": each.closed,
+                }
+                for each in self.open.values()
+            ],
         }
-        for each in rounds
-    ]
+        arrays = {f"model/{name}": value.copy() for name, value in self.model.arrays().items()}
+        rows = [each.features for each in self.open.values() if each.features is not None]
+        if rows:
+            arrays[_OPEN_FEATURES] = np.array(rows)
+        return document, arrays
+
+    def restore(self, document: dict[str, Any], arrays: Arrays) -> None:
+        """Take on what `dump` returned; KeyError, TypeError or ValueError where it does not fit."""
+        _restore_model(self.model, document["ledger"], arrays)
+        self.open = _restore_open(document["open"], arrays, self.model)
+        self.round = int(self.model.ledger["rounds"][0])
 
 
-def dump_open_features(rounds: Iterable[OpenRound]) -> Arrays:
-    """Return the features of those rounds, one row each, where they have any."""
-    rows = [each.features for each in rounds if each.features is not None]
-    return {_OPEN_FEATURES: np.array(rows)} if rows else {}
-
-
-def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
+def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
     """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
     if sorted(ledger) != sorted(_FIELDS):
         raise ValueError("the ledger has other fields")
@@ -78,7 +169,7 @@ def _check_counts(model: Model) -> None:
         raise ValueError("the counts contradict each other")
 
 
-def restore_open(
+def _restore_open(
     rounds: list[dict[str, Any]], arrays: Arrays, model: Model
 ) -> OrderedDict[int, OpenRound]:
     """Return the rounds that wait for a reward; compiled code will trust what they say."""

@@ -28,6 +28,7 @@ class World:
         self._given = policy.parameters
         self._conservative = policy.algorithm.conservative
         self._oracle = policy.algorithm.past == "oracle"
+        self._checkpoints = policy.algorithm.schedule == "checkpoints"
         self.low, self.high = (
             float(bound)
             for bound in self._given.get("reward_range", self._given.get("mean_range", (0.0, 1.0)))
@@ -38,7 +39,9 @@ class World:
 
     def mean(self) -> float:
         """Draw a mean in the declared range, above a declared lower bound on the baseline's."""
-        low = max(self.low, float(self._given.get("baseline_lower", self.low)))
+        # Without a declared lower bound, checkpoints take the baseline's standing mean for it.
+        least = self._given.get("baseline_mean", self.low) if self._checkpoints else self.low
+        low = float(self._given.get("baseline_lower", least))
         return float(self._rng.uniform(low, self.high))
 
     def features(self, actions: int) -> Floats:
@@ -54,8 +57,8 @@ class World:
             return {}
         actions = int(self._rng.integers(2, 7))
         given: dict[str, Any] = {"features": self.features(actions)}
+        given["baseline"] = int(self._rng.integers(actions))
         if self._conservative:
-            given["baseline"] = int(self._rng.integers(actions))
             given["baseline_mean"] = self.mean()
         if self._oracle:
             given["true_means"] = self._rng.uniform(self.low, self.high, actions)
