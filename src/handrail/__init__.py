@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from handrail.policies.algorithm import Algorithm
     from handrail.policies.catalogue import algorithm, algorithms
     from handrail.policies.decision import Decision
+    from handrail.policies.load import load_policy
     from handrail.policies.make import make_policy
-    from handrail.policies.policy import Policy, load_policy
+    from handrail.policies.policy import Policy
 
 __all__ = [
     "Algorithm",
@@ -48,7 +49,7 @@ _HOMES: Final = {
     "Policy": "handrail.policies.policy",
     "algorithm": "handrail.policies.catalogue",
     "algorithms": "handrail.policies.catalogue",
-    "load_policy": "handrail.policies.policy",
+    "load_policy": "handrail.policies.load",
     "make_policy": "handrail.policies.make",
 }
 

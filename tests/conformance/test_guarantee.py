@@ -122,6 +122,7 @@ def violations(name: str, runs: int = RUNS, spoil: dict[str, float] | None = Non
 @pytest.mark.parametrize("name", CONSERVATIVE)
 def test_at_most_delta_of_the_runs_are_violated(name: str) -> None:
     count = violations(name)
+    print(f"{name}: {count} of {RUNS} runs violated, at most {MOST} allowed")
     assert count <= (0 if name.endswith("Or") else MOST)
 
 

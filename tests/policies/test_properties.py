@@ -277,11 +277,14 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
 
 
 def test_shifted_ranges_of_linear_models_learn_the_constant() -> None:
-    """Rewards in [-10, 10], linear in the features: bounds in the user's units hold the mean."""
+    """Rewards in [-10, 10], linear in the features: bounds in the user's units hold the mean.
+
+    All rounds together, but for a false alarm with probability delta = 1e-6.
+    """
     rng = np.random.default_rng(9)
     theta = np.array([3.0, -2.0, 1.0])
     policy = handrail.make_policy(
-        "LinUCB", dim=3, delta=0.05, reward_range=(-10.0, 10.0), noise=0.5, theta_bound=4.0,
+        "LinUCB", dim=3, delta=1e-6, reward_range=(-10.0, 10.0), noise=0.5, theta_bound=4.0,
         feature_bound=2.0, ridge=0.1,
     )  # fmt: skip
     for _ in range(2000):

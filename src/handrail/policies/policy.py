@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from handrail.policies.parameters import DEFAULTS, Settings, settle
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
 
-__all__ = ["Policy", "load_policy"]
+__all__ = ["Policy"]
 
 Status = Literal["learned", "waiting", "ignored", "late", "waived", "closed"]
 
@@ -295,7 +294,7 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as the content of a saved file."""
-        return Policy._from_bytes, ("a pickled policy", self._to_bytes())
+        return Policy.from_bytes, ("a pickled policy", self._to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, all of it or nothing.
@@ -327,8 +326,21 @@ class Policy:
         return storage.pack(document, arrays)
 
     @classmethod
-    def _from_bytes(cls, path: str, content: bytes) -> Policy:
-        """Return the policy that was saved; the path is for the error's sake."""
+    def from_bytes(cls, path: str, content: bytes) -> Policy:
+        """Return the policy whose saved file has this content.
+
+        Parameters
+        ----------
+        path : str
+            Where the content comes from, for the error's sake.
+        content : bytes
+            What `save` wrote.
+
+        Returns
+        -------
+        Policy
+            The policy.
+        """
         document, arrays = storage.unpack(path, content)
         try:
             parameters = dict(document["parameters"])
@@ -347,39 +359,6 @@ class Policy:
     def __repr__(self) -> str:
         """Return the policy on one line."""
         return f"<Policy {self.algorithm.name}: round {self._state.round}, {self.pending} pending>"
-
-
-def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """Read a policy that `Policy.save` wrote; it goes on bit for bit as if it had never stopped.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    Policy
-        The policy; its decisions get ids that no other copy gives out.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, of another kind, or written by a newer version.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import handrail, pathlib, tempfile
-    >>> policy = handrail.make_policy("UCB", arms=2, delta=0.1, reward_range=(0, 1))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     policy.save(pathlib.Path(folder) / "ucb.handrail")
-    ...     twin = handrail.load_policy(pathlib.Path(folder) / "ucb.handrail")
-    >>> twin.decide().action == policy.decide().action
-    True
-    """
-    return Policy._from_bytes(os.fspath(path), Path(path).read_bytes())
 
 
 def _settled(identity: Identity) -> InputError:

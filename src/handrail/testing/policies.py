@@ -14,7 +14,8 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.decision import Decision
-from handrail.policies.policy import Policy, load_policy
+from handrail.policies.load import load_policy
+from handrail.policies.policy import Policy
 from handrail.testing.world import World
 
 __all__ = ["check_policy"]
