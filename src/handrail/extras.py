@@ -40,6 +40,4 @@ def need_extra(module: str, extra: str) -> Any:
         package = module.partition(".")[0]
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        raise InputError(
-            package, "is not installed", f"pip install 'handrail[{extra}]'"
-        ) from None
+        raise InputError(package, "is not installed", f"pip install 'handrail[{extra}]'") from None

@@ -12,7 +12,17 @@ from typing import Any, Protocol, TypeAlias, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEDGER", "RULES", "Floats", "Ints", "Ledger", "Record", "Rules", "new_record"]
+__all__ = [
+    "LEDGER",
+    "RULES",
+    "Floats",
+    "Ints",
+    "Ledger",
+    "Record",
+    "Rules",
+    "new_record",
+    "record_dtype",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -84,7 +94,8 @@ class Ledger(Protocol):
     """log det V - log det(ridge I) of a linear estimator."""
 
 
-def _dtype(record: type) -> np.dtype[np.void]:
+def record_dtype(record: type) -> np.dtype[np.void]:
+    """Return the array type of a record from the annotations of its class."""
     kinds = {int: np.int64, float: np.float64}
     fields = [(name, kinds[kind]) for name, kind in get_type_hints(record).items()]
     # np.record gives fields as attributes to uncompiled code too, unless NumPy's scalars have a
@@ -93,8 +104,8 @@ def _dtype(record: type) -> np.dtype[np.void]:
     return np.dtype((np.record, fields))
 
 
-RULES = _dtype(Rules)
-LEDGER = _dtype(Ledger)
+RULES = record_dtype(Rules)
+LEDGER = record_dtype(Ledger)
 
 
 def new_record(dtype: np.dtype[np.void], **fields: float) -> Record:

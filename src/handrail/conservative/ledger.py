@@ -13,7 +13,7 @@ from __future__ import annotations
 from handrail.compiled import compiled
 from handrail.records import Ledger, Rules
 
-__all__ = ["add", "need", "record_decision", "record_reward", "record_waived"]
+__all__ = ["add", "need", "record_decision", "record_play", "record_reward", "record_waived"]
 
 
 @compiled
@@ -83,3 +83,19 @@ def record_waived(ledger: Ledger, promise: float) -> None:
     """Close a pending round without a reward: its promise stays for good."""
     _end_pending(ledger, promise)
     ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)
+
+
+@compiled
+def record_play(ledger: Ledger, mean: float, reward: float) -> None:
+    """Count a round of S whose reward is known at once, while no other round waits for one.
+
+    The same as `record_decision` and then `record_reward`: the promise between them leaves no
+    trace.
+    """
+    ledger.constant = 1 if _same_mean(ledger, mean) else 0
+    ledger.rounds += 1
+    ledger.baseline_mean = mean
+    ledger.plays += 1
+    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
+    ledger.rewards += 1
+    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)

@@ -28,6 +28,7 @@ __all__ = [
     "PASTS",
     "SELF_NORMALISED",
     "arm_sums",
+    "boundary",
     "clipped",
     "martingale",
     "oracle_sums",
@@ -78,18 +79,20 @@ def oracle_sums(plays: Ints, truth: Floats) -> float:
 
 
 @compiled
-def martingale(rules: Rules, ledger: Ledger) -> float:
+def boundary(rules: Rules, count: int) -> float:
+    """Return psi of so many rewards, as agreed."""
+    return cumulative(
+        rules.cumulative, count, rules.noise, rules.martingale_level, rules.cumulative_rho
+    )
+
+
+@compiled
+def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     """Return max(sum r - psi, 0) over the rewards that came, plus the promises of the others.
 
-    A round without a reward counts max(lower, 0) as of its decision.
+    psi is the boundary of so many rewards. A round without a reward counts max(lower, 0) as of
+    its decision.
     """
-    psi = cumulative(
-        rules.cumulative,
-        ledger.rewards,
-        rules.noise,
-        rules.martingale_level,
-        rules.cumulative_rho,
-    )
     earned = clipped(rules, ledger.reward + ledger.reward_rest - psi)
     promised = ledger.promised + ledger.promised_rest
     return earned + promised + ledger.waived + ledger.waived_rest

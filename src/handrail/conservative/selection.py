@@ -28,6 +28,7 @@ __all__ = [
     "SAFE_EVENT",
     "SELECTIONS",
     "TWO_STEP",
+    "awaited",
     "most_optimistic",
     "select",
 ]
@@ -108,3 +109,38 @@ def select(
     best = _largest_safe(lower, margin, baseline)
     threshold = mean if selection == LARGEST_LOWER else -math.inf
     return best if best >= 0 and lower[best] > threshold else baseline
+
+
+@compiled
+def awaited(
+    selection: int,
+    upper: Floats,
+    lower: Floats,
+    certified: Floats,
+    baseline: int,
+    mean: float,
+) -> float:
+    """Return the largest past_and_now(a) among the actions that would be played if they were safe.
+
+    Notes
+    -----
+    While the baseline is played, bounds and past_and_now stay as they are and only slack and need
+    move. `select` leaves the baseline in the first round in which past_and_now(a) + slack - need
+    >= 0 for one of these actions, which is to say for the largest; -inf: never.
+    """
+    leader = most_optimistic(upper, baseline)
+    if leader < 0 or mean > upper[leader]:
+        return -math.inf
+    best = -math.inf
+    for action in range(upper.size):
+        if action == baseline:
+            continue
+        if selection == CONSTRAINED:
+            would = upper[action] >= mean
+        elif selection == LARGEST_LOWER:
+            would = action == leader or lower[action] > mean
+        else:
+            would = action == leader or selection == LARGEST_LOWER_LITERAL
+        if would and certified[action] > best:
+            best = certified[action]
+    return best

@@ -65,14 +65,17 @@ def learn_fixed(
     """
     column = gram[arm].copy()
     den = 1.0 + column[arm]
-    error = (reward - mean[arm]) / den
-    drop = cross[arm] / den
+    share = 1.0 / den  # one division, not one for each arm
+    error = (reward - mean[arm]) * share
+    drop = cross[arm] * share
     for i in range(mean.size):
         mean[i] += column[i] * error
         cross[i] -= column[i] * drop
-        factor = column[i] / den
+    for i in range(mean.size):
+        factor = column[i] * share
+        row = gram[i]
         for j in range(mean.size):
-            gram[i, j] -= factor * column[j]
+            row[j] -= factor * column[j]
     ledger.rows += 1
     ledger.log_det += math.log(den)
 

@@ -8,7 +8,17 @@ from handrail.bounds.arm import arm_width
 from handrail.compiled import compiled
 from handrail.records import Floats, Ints, Ledger, Rules
 
-__all__ = ["bound_means", "learn_mean"]
+__all__ = ["bound_mean", "bound_means", "learn_mean"]
+
+
+@compiled
+def bound_mean(
+    counts: Ints, sums: Floats, arm: int, width: float, upper: Floats, lower: Floats
+) -> None:
+    """Fill in the bounds of an arm that was played: its empirical mean -+ the width."""
+    mean = sums[arm] / counts[arm]
+    upper[arm] = mean + width
+    lower[arm] = mean - width
 
 
 @compiled
@@ -22,7 +32,6 @@ def bound_means(
             upper[arm] = math.inf
             lower[arm] = 0.0
             continue
-        mean = sums[arm] / counts[arm]
         width = arm_width(
             rules.width,
             counts[arm],
@@ -32,8 +41,7 @@ def bound_means(
             rules.estimator_level,
             rules.arm_rho,
         )
-        upper[arm] = mean + width
-        lower[arm] = mean - width
+        bound_mean(counts, sums, arm, width, upper, lower)
 
 
 @compiled

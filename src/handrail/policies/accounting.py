@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from handrail import checks
 from handrail.bounds.arm import TWO_ZETA_3
 from handrail.bounds.cumulative import SPENT_ONE_SIDED
 from handrail.errors import InputError, nearest
-from handrail.policies import checks
 from handrail.policies.algorithm import Algorithm
 
 __all__ = ["ACCOUNTINGS", "Levels", "events", "spend"]

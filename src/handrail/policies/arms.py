@@ -15,6 +15,7 @@ from handrail.conservative.past import (
     MARTINGALE,
     ORACLE,
     arm_sums,
+    boundary,
     martingale,
     oracle_sums,
     past_plus_now,
@@ -48,7 +49,7 @@ def decide_arms(
     if rules.past == ARM_SUMS:
         past = arm_sums(rules, plays, lower)
     elif rules.past == MARTINGALE:
-        past = martingale(rules, ledger)
+        past = martingale(rules, ledger, boundary(rules, ledger.rewards))
     elif rules.past == ORACLE:
         past = oracle_sums(plays, truth)
     past_plus_now(rules, past, lower, truth, certified)

@@ -15,6 +15,7 @@ from handrail.conservative.past import (
     MARTINGALE,
     ORACLE,
     SELF_NORMALISED,
+    boundary,
     martingale,
     past_plus_now,
     self_normalised,
@@ -75,7 +76,7 @@ def decide_contexts(
             )
     else:
         if rules.past == MARTINGALE:
-            past = martingale(rules, ledger)
+            past = martingale(rules, ledger, boundary(rules, ledger.rewards))
         elif rules.past == ORACLE:
             past = ledger.truth + ledger.truth_rest
         past_plus_now(rules, past, lower, truth, certified)

@@ -15,6 +15,7 @@ from handrail.conservative.past import (
     MARTINGALE,
     ORACLE,
     SELF_NORMALISED,
+    boundary,
     martingale,
     oracle_sums,
     past_plus_now,
@@ -30,12 +31,43 @@ from handrail.estimators.fixed import (
 from handrail.estimators.means import learn_mean
 from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
-from handrail.records import LEDGER, Floats, Ints, Record, new_record
+from handrail.records import LEDGER, Floats, Ints, Ledger, Record, Rules, new_record
 
-__all__ = ["FixedModel", "decide_fixed", "reward_fixed"]
+__all__ = ["FixedModel", "certify_fixed", "decide_fixed", "reward_fixed"]
 
 REBUILD_EVERY: Final = 1 << 16
 """Rewards after which m, G and y are computed afresh."""
+
+
+@compiled
+def certify_fixed(
+    rules: Rules,
+    ledger: Ledger,
+    plays: Ints,
+    means: Floats,
+    gram: Floats,
+    cross: Floats,
+    truth: Floats,
+    work: Floats,
+) -> float:
+    """Fill in upper, lower and past_and_now of each arm (rows of work); return the past alone."""
+    upper, lower, certified = work[0], work[1], work[2]
+    beta = bound_fixed(rules, ledger, means, gram, upper, lower)
+    past = 0.0
+    if rules.past == SELF_NORMALISED:
+        centre, square = along_plays(plays, means, cross)
+        past = self_normalised(rules, centre, square, beta)
+        for arm in range(plays.size):
+            certified[arm] = self_normalised(
+                rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
+            )
+    else:
+        if rules.past == MARTINGALE:
+            past = martingale(rules, ledger, boundary(rules, ledger.rewards))
+        elif rules.past == ORACLE:
+            past = oracle_sums(plays, truth)
+        past_plus_now(rules, past, lower, truth, certified)
+    return past
 
 
 @compiled
@@ -54,23 +86,8 @@ def decide_fixed(
     """Decide one round over fixed arms in arm space and count it."""
     rules = rules_[0]
     ledger = ledger_[0]
-    upper, lower, certified = work[0], work[1], work[2]
-    beta = bound_fixed(rules, ledger, means, gram, upper, lower)
-    past = 0.0
-    if rules.past == SELF_NORMALISED:
-        centre, square = along_plays(plays, means, cross)
-        past = self_normalised(rules, centre, square, beta)
-        for arm in range(plays.size):
-            certified[arm] = self_normalised(
-                rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
-            )
-    else:
-        if rules.past == MARTINGALE:
-            past = martingale(rules, ledger)
-        elif rules.past == ORACLE:
-            past = oracle_sums(plays, truth)
-        past_plus_now(rules, past, lower, truth, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
+    past = certify_fixed(rules, ledger, plays, means, gram, cross, truth, work)
+    choice, held = conclude(rules, ledger, work[0], work[1], work[2], past, baseline, mean)
     if not held:
         play_fixed(gram, plays, cross, choice[ACTION])
     return choice

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from handrail import checks
 from handrail.bounds.arm import ARM_WIDTHS
 from handrail.bounds.cumulative import CUMULATIVE_BOUNDS
 from handrail.bounds.ellipsoid import ELLIPSOID_WIDTHS
@@ -18,13 +19,12 @@ from handrail.conservative.schedule import SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, NoGuaranteeWarning
 from handrail.estimators.contexts import lanes, load_features
-from handrail.policies import checks
 from handrail.policies.accounting import ACCOUNTINGS, Levels, events, spend
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.units import Units, make_units
 from handrail.records import RULES, Floats, Record, new_record
 
-__all__ = ["DEFAULTS", "Settings", "settle"]
+__all__ = ["DEFAULTS", "Settings", "settle", "used_parameters"]
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "arms": None,
@@ -80,7 +80,7 @@ class Settings(NamedTuple):
     failure: float | None
 
 
-def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
+def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True) -> Settings:
     """Check all parameters of a policy against its algorithm.
 
     Parameters
@@ -89,6 +89,8 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
         The row of parts.
     given : mapping
         The parameters of `make_policy`, all of them.
+    warn : bool, default=True
+        Whether to warn where a promise is void; a simulation measures it instead.
 
     Returns
     -------
@@ -105,6 +107,8 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
     needed = width != "ucb1" or algorithm.past == "martingale"
     noise = _noise(given["noise"], units, needed)
     levels = _levels(algorithm, given, width, cumulative, needed)
+    if warn:
+        _warn(algorithm, given, width, levels)
     baseline, baseline_mean = _baseline(algorithm, given, units, actions)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = actions if actions is not None else 0
@@ -145,7 +149,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
         baseline_mean=baseline_mean,
         baseline_lower=float(rules["baseline_lower"][0]),
         truth=_truth(algorithm, given, units, actions),
-        window=_window(algorithm, given),
+        window=None if given["window"] is None else checks.whole("window", given["window"]),
         default_reward=(
             None
             if given["default_reward"] is None
@@ -155,8 +159,8 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any]) -> Settings:
     )
 
 
-def _used(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
-    """Return the parameters that make a difference to this algorithm."""
+def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
+    """Return the parameters that make a difference to this algorithm, given the others."""
     used = {"baseline", "delta", "noise", "reward_range", "mean_range", "width", "accounting"}
     used |= {"window", "default_reward"}
     if algorithm.estimator == "means":
@@ -181,7 +185,7 @@ def _used(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
 
 
 def _refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
-    used = _used(algorithm, given)
+    used = used_parameters(algorithm, given)
     for field, default in DEFAULTS.items():
         value = given[field]
         same = value is default or (isinstance(value, str | int | float) and value == default)
@@ -247,7 +251,10 @@ def _levels(
     if needed or given["delta"] is not None:
         delta = checks.share("delta", _required("delta", algorithm, given))
         checks.positive("delta", delta)
-    levels = spend(algorithm, accounting, delta, width, cumulative, given["delta_weights"])
+    return spend(algorithm, accounting, delta, width, cumulative, given["delta_weights"])
+
+
+def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Levels) -> None:
     if algorithm.conservative and levels.failure is None:
         warnings.warn(
             f"width {width!r} has no proved level: {algorithm.name} makes no promise with it; "
@@ -255,13 +262,7 @@ def _levels(
             NoGuaranteeWarning,
             stacklevel=5,
         )
-    return levels
-
-
-def _window(algorithm: Algorithm, given: Mapping[str, Any]) -> int | None:
-    if given["window"] is None:
-        return None
-    if events(algorithm) and given["default_reward"] is None:
+    if given["window"] is not None and events(algorithm) and given["default_reward"] is None:
         warnings.warn(
             "window without default_reward: rounds whose reward is missing are never learned from, "
             f"so {algorithm.name} keeps its promise only if missing has nothing to do with the "
@@ -269,7 +270,6 @@ def _window(algorithm: Algorithm, given: Mapping[str, Any]) -> int | None:
             NoGuaranteeWarning,
             stacklevel=5,
         )
-    return checks.whole("window", given["window"])
 
 
 def _baseline(

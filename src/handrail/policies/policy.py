@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from handrail import files
 from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
@@ -311,7 +312,7 @@ class Policy:
         as if it had never stopped.
         """
         with self._saving:  # so that an older state never overwrites a newer one
-            storage.write(path, self._to_bytes())
+            files.write(path, self._to_bytes())
 
     def _to_bytes(self) -> bytes:
         with self._lock:

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from handrail import checks
 from handrail.errors import InputError
 from handrail.estimators.contexts import lanes, load_features
-from handrail.policies import checks
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
 

@@ -1,19 +1,15 @@
 """The file a policy is saved in: a zip of one JSON document and NumPy arrays; no pickle.
 
-Written to a temporary file in the same folder, brought to disk, then renamed over the old one:
-at every moment, also after a crash or on a full disk, the path holds the old state or the new.
+`handrail.files.write` puts it in place: at every moment, also after a crash or on a full disk, the
+path holds the old state or the new.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
-import secrets
 import zipfile
 import zlib
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +19,7 @@ from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.model import Arrays
 
-__all__ = ["UNREADABLE", "damaged", "pack", "unpack", "write"]
+__all__ = ["UNREADABLE", "damaged", "pack", "unpack"]
 
 _FORMAT: Final = "handrail-policy"
 _VERSION: Final = 1
@@ -37,25 +33,6 @@ UNREADABLE: Final = (
     *(zipfile.BadZipFile, zlib.error),
 )
 """Whatever damaged or hostile content can make its readers raise."""
-
-
-def write(path: str | os.PathLike[str], content: bytes) -> None:
-    """Replace the file by this content, or leave it as it was and raise."""
-    target = Path(os.path.realpath(path))  # a link keeps pointing to the file it points to
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            part.chmod(target.stat().st_mode & 0o777)
-        part.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
-    _sync_folder(target.parent)
 
 
 def pack(state: dict[str, Any], arrays: Arrays) -> bytes:
@@ -110,14 +87,3 @@ def _check_version(path: str, version: object) -> None:
             f"{path} has format version {version}, this handrail reads up to {_VERSION}",
             "upgrade handrail",
         )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the rename itself to disk, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

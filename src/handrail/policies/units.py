@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
+from handrail import checks
 from handrail.errors import InputError
-from handrail.policies import checks
 from handrail.records import Floats
 
 __all__ = ["Units", "make_units"]
