@@ -19,6 +19,11 @@ from handrail._version import __version__
 
 if TYPE_CHECKING:
     from handrail import testing as testing
+    from handrail.environments.registry import (
+        environment_names,
+        make_environment,
+        register_environment,
+    )
     from handrail.errors import InputError, NoGuaranteeWarning
     from handrail.policies.algorithm import Algorithm
     from handrail.policies.catalogue import algorithm, algorithms
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from handrail.policies.load import load_policy
     from handrail.policies.make import make_policy
     from handrail.policies.policy import Policy
+    from handrail.simulation.simulate import simulate
 
 __all__ = [
     "Algorithm",
@@ -36,8 +42,12 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "environment_names",
     "load_policy",
+    "make_environment",
     "make_policy",
+    "register_environment",
+    "simulate",
     "testing",
 ]
 
@@ -49,8 +59,12 @@ _HOMES: Final = {
     "Policy": "handrail.policies.policy",
     "algorithm": "handrail.policies.catalogue",
     "algorithms": "handrail.policies.catalogue",
+    "environment_names": "handrail.environments.registry",
     "load_policy": "handrail.policies.load",
+    "make_environment": "handrail.environments.registry",
     "make_policy": "handrail.policies.make",
+    "register_environment": "handrail.environments.registry",
+    "simulate": "handrail.simulation.simulate",
 }
 
 

@@ -77,7 +77,9 @@ _FOLDER = _prepare()
 def compiled(function: _F) -> _F:
     """Compile a function with Numba; it keeps its type and runs without the interpreter's lock.
 
-    The uncompiled function stays reachable as ``function.py_func``.
+    The uncompiled function stays reachable as ``function.py_func``. A division by zero gives what
+    IEEE arithmetic gives, not an exception: the check alone would cost a tenth of a round, and
+    margins that are not numbers are not safe.
 
     Parameters
     ----------
@@ -90,13 +92,13 @@ def compiled(function: _F) -> _F:
         The same function, compiled at its first call, or loaded from the cache.
     """
     if _FOLDER is None:
-        return cast(_F, numba.njit(nogil=True)(function))
+        return cast(_F, numba.njit(nogil=True, error_model="numpy")(function))
     # Numba chooses a function's cache folder while it decorates it, from this setting alone; put
     # back at once, so that other packages' functions go where their users want them.
     config: Any = numba.core.config
     before = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
-        return cast(_F, numba.njit(nogil=True, cache=True)(function))
+        return cast(_F, numba.njit(nogil=True, error_model="numpy", cache=True)(function))
     finally:
         config.CACHE_DIR = before

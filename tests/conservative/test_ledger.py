@@ -13,6 +13,7 @@ from handrail.conservative.ledger import (
     add,
     need,
     record_decision,
+    record_play,
     record_reward,
     record_waived,
 )
@@ -98,3 +99,13 @@ def test_slack_by_hand() -> None:
     assert values == pytest.approx([0.15, 0.1, 0.05, 0.0] * 2)
     rules["schedule"] = EVERY_ROUND
     assert [slack(rules[0], now) for now in range(1, 9)] == [0.0] * 8
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-3, 3), st.floats(0, 1)), max_size=50))
+def test_a_play_is_a_decision_and_its_reward(rounds: list[tuple[float, float, float]]) -> None:
+    one, two = new_record(LEDGER), new_record(LEDGER)
+    for mean, reward, promise in rounds:
+        record_decision(one[0], mean, False, promise)
+        record_reward(one[0], promise, reward)
+        record_play(two[0], mean, reward)
+    assert one.tobytes() == two.tobytes()

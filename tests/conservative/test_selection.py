@@ -14,6 +14,7 @@ from handrail.conservative.selection import (
     LARGEST_LOWER_LITERAL,
     SELECTIONS,
     TWO_STEP,
+    awaited,
     most_optimistic,
     select,
 )
@@ -123,3 +124,15 @@ def test_a_margin_that_is_not_a_number_is_not_safe(
     unknown = np.full_like(margin, math.nan)
     for selection in list(SELECTIONS.values())[1:]:
         assert chosen(selection, (upper, lower, unknown, baseline, mean)) == baseline
+
+
+@given(problems(), st.sampled_from(sorted(SELECTIONS.values())[1:]), st.floats(-1.5, 1.5))
+def test_the_baseline_is_left_when_an_awaited_action_becomes_safe(
+    problem: tuple[Floats, Floats, Floats, int, float], selection: int, lift: float
+) -> None:
+    upper, lower, certified, baseline, mean = problem
+    margin = certified + lift
+    leader = most_optimistic(upper, baseline)
+    action = select(selection, upper, lower, margin, baseline, mean, leader)
+    top = awaited(selection, upper, lower, certified, baseline, mean)
+    assert (action != baseline) == (top + lift >= 0.0)

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from handrail._version import __version__
-from handrail.cli import algorithms
+from handrail.cli import algorithms, data, reproduce, simulate
 from handrail.errors import InputError
 
 __all__ = ["main"]
 
-_SUBCOMMANDS = (algorithms,)
+_SUBCOMMANDS = (algorithms, data, reproduce, simulate)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,7 +1,8 @@
-"""Public checks that a policy keeps its contract; third parties can run them on their own."""
+"""Public checks that policies and environments keep their contracts; run them on your own."""
 
 from __future__ import annotations
 
+from handrail.testing.environments import check_environment
 from handrail.testing.policies import check_policy
 
-__all__ = ["check_policy"]
+__all__ = ["check_environment", "check_policy"]

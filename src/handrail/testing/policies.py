@@ -16,6 +16,7 @@ from handrail.errors import InputError
 from handrail.policies.decision import Decision
 from handrail.policies.load import load_policy
 from handrail.policies.policy import Policy
+from handrail.testing.require import require
 from handrail.testing.world import World
 
 __all__ = ["check_policy"]
@@ -64,12 +65,6 @@ def check_policy(factory: Callable[[], Policy], *, rounds: int = 200, seed: int 
         check(factory, rounds, seed)
 
 
-def _require(holds: object, complaint: str) -> None:
-    """Raise unless something holds; an assert would be silent under ``python -O``."""
-    if not holds:
-        raise AssertionError(complaint)
-
-
 def _seen(decision: Decision) -> _Seen:
     return (
         decision.round,
@@ -103,7 +98,7 @@ def _check_determinism(factory: Callable[[], Policy], rounds: int, seed: int) ->
     first, second = factory(), factory()
     one = list(_play(first, World(first, seed), rounds, []))
     two = list(_play(second, World(second, seed), rounds, []))
-    _require(one == two, "the same rounds and rewards gave different decisions")
+    require(one == two, "the same rounds and rewards gave different decisions")
 
 
 def _check_save_and_load(factory: Callable[[], Policy], rounds: int, seed: int) -> None:
@@ -115,11 +110,11 @@ def _check_save_and_load(factory: Callable[[], Policy], rounds: int, seed: int) 
         path = Path(folder) / "policy"
         policy.save(path)
         loaded = load_policy(path)
-    _require(_state(loaded) == state, "a loaded policy is not saved as it was")
+    require(_state(loaded) == state, "a loaded policy is not saved as it was")
     worlds = World(policy, seed + 1), World(loaded, seed + 1)
     on = list(_play(policy, worlds[0], rounds, list(held)))
     again = list(_play(loaded, worlds[1], rounds, list(held)))
-    _require(on == again, "a loaded policy decides differently")
+    require(on == again, "a loaded policy decides differently")
 
 
 def _check_explain(factory: Callable[[], Policy], rounds: int, seed: int) -> None:
@@ -129,12 +124,12 @@ def _check_explain(factory: Callable[[], Policy], rounds: int, seed: int) -> Non
         given = world.round()
         before = _state(policy) if number % 20 == 0 else None
         explained = policy.explain(**given)
-        _require(before is None or _state(policy) == before, "explain changed the policy")
-        _require(not explained.id, "an explained decision has an id")
+        require(before is None or _state(policy) == before, "explain changed the policy")
+        require(not explained.id, "an explained decision has an id")
         decision = policy.decide(**given)
-        _require(_seen(explained) == _seen(decision), "explain differs from decide")
-        _require(explained.reason == decision.reason, "explain gives another reason")
-        _require(explained.explanation == decision.explanation, "explain differs as data")
+        require(_seen(explained) == _seen(decision), "explain differs from decide")
+        require(explained.reason == decision.reason, "explain gives another reason")
+        require(explained.explanation == decision.explanation, "explain differs as data")
         policy.learn(decision, world.reward())
 
 
@@ -156,7 +151,7 @@ def _check_memory(factory: Callable[[], Policy], rounds: int, seed: int) -> None
     finally:
         tracemalloc.stop()
     # A record kept per round would take more than a hundred bytes each.
-    _require(grown < 32 * 4 * rounds + 4096, f"memory grew by {grown} bytes in {4 * rounds} rounds")
+    require(grown < 32 * 4 * rounds + 4096, f"memory grew by {grown} bytes in {4 * rounds} rounds")
 
 
 def _check_bad_input(factory: Callable[[], Policy], rounds: int, seed: int) -> None:
@@ -171,9 +166,9 @@ def _check_bad_input(factory: Callable[[], Policy], rounds: int, seed: int) -> N
         error = _refusal(call)
         if error is None:
             raise AssertionError(f"{what} was accepted")
-        _require(error.field, f"{what}: the error names no field")
-        _require(error.reason, f"{what}: the error gives no reason")
-        _require(_state(policy) == before, f"{what} changed the policy")
+        require(error.field, f"{what}: the error names no field")
+        require(error.reason, f"{what}: the error gives no reason")
+        require(_state(policy) == before, f"{what} changed the policy")
 
 
 def _refusal(call: Callable[[], object]) -> InputError | None:

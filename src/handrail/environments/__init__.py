@@ -1,0 +1,1 @@
+"""Where rewards come from: problems drawn from a seed."""

@@ -1,0 +1,1 @@
+"""How results look: colours, sheets, panels. Drawing reads tables and never runs anything."""

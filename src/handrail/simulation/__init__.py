@@ -1,0 +1,1 @@
+"""Many runs, fast: a compiled engine, a runner, tables of results."""

@@ -1,0 +1,232 @@
+"""Runs of the multi-armed algorithms: round by round, and with exact shortcuts.
+
+Both call the rules of the policies. The fast path rests on three facts: with a width that depends
+on an arm's plays only, playing an arm moves that arm's bounds alone, so the most optimistic arm
+stays so until it falls behind the runner-up; while the baseline is played no bound moves at all;
+and widths can be tabulated. Every comparison is made on the same floating-point numbers as in the
+plain path, so the actions are the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from handrail.bounds.arm import arm_width
+from handrail.compiled import compiled
+from handrail.conservative.choice import ACTION, EVENT, PROMISE, conclude
+from handrail.conservative.ledger import need, record_decision, record_play, record_reward
+from handrail.conservative.past import (
+    ARM_SUMS,
+    MARTINGALE,
+    NONE,
+    ORACLE,
+    arm_sums,
+    boundary,
+    martingale,
+    oracle_sums,
+    past_plus_now,
+)
+from handrail.conservative.schedule import slack
+from handrail.conservative.selection import OPTIMISTIC_EVENT, awaited
+from handrail.environments.rewards import draw
+from handrail.estimators.means import bound_mean, learn_mean
+from handrail.policies.arms import decide_arms, reward_arms
+from handrail.records import Floats, Ints, Ledger, Record, Rules
+from handrail.simulation.meter import (
+    count_event,
+    fixed_budget,
+    fixed_regret,
+    observe,
+    record_point,
+)
+
+__all__ = ["run_arms", "run_arms_plain", "tabulate"]
+
+
+@compiled
+def tabulate(rules_: Record, widths: Floats, boundaries: Floats) -> None:
+    """Fill in the width of an arm by its plays, and psi by the number of rewards."""
+    rules = rules_[0]
+    for plays in range(1, widths.size):
+        widths[plays] = arm_width(
+            rules.width, plays, 0, rules.arms, rules.noise, rules.estimator_level, rules.arm_rho
+        )
+    for count in range(boundaries.size):
+        boundaries[count] = boundary(rules, count)
+
+
+@compiled
+def run_arms_plain(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    means: Floats,
+    baseline: int,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+) -> None:
+    """Play one run round by round; see `run_arms`."""
+    ledger = ledger_[0]
+    meter = meter_[0]
+    mean = means[baseline]
+    plays = np.zeros(means.size, np.int64)
+    counts = np.zeros(means.size, np.int64)
+    sums = np.zeros(means.size)
+    work = np.empty((3, means.size))
+    for point in range(grid.size):
+        while ledger.rounds < grid[point]:
+            choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
+            arm = choice[ACTION]
+            if ledger.pending > 0:
+                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
+            if actions.size > 0:
+                actions[ledger.rounds - 1] = arm
+            count_event(meter, choice[EVENT], 1)
+            budget = fixed_budget(meter, ledger, plays, means, mean)
+            observe(meter, ledger.rounds, budget, means[arm] - (1.0 - meter.alpha) * mean, 1)
+        record_point(
+            meter,
+            fixed_regret(ledger, plays, means, mean),
+            fixed_budget(meter, ledger, plays, means, mean),
+            curve[point],
+        )
+
+
+@compiled
+def _past(
+    rules: Rules, ledger: Ledger, boundaries: Floats, plays: Ints, lower: Floats, means: Floats
+) -> float:
+    if rules.past == ARM_SUMS:
+        return arm_sums(rules, plays, lower)
+    if rules.past == MARTINGALE:
+        return martingale(rules, ledger, boundaries[ledger.rewards])
+    if rules.past == ORACLE:
+        return oracle_sums(plays, means)
+    return 0.0
+
+
+@compiled
+def _runner_up(upper: Floats, leader: int, skip: int) -> int:
+    best = -1
+    for arm in range(upper.size):
+        if arm not in (leader, skip) and (best < 0 or upper[arm] > upper[best]):
+            best = arm
+    return best
+
+
+@compiled
+def run_arms(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    means: Floats,
+    baseline: int,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    widths: Floats,
+    boundaries: Floats,
+) -> None:
+    """Play one run with shortcuts; not for widths that move with the round.
+
+    Parameters
+    ----------
+    rules_, ledger_, meter_ : numpy.ndarray
+        What was agreed; a fresh ledger and a fresh meter.
+    means : numpy.ndarray
+        The true means.
+    baseline : int
+        The baseline's arm.
+    kind, noise : int, float
+        How rewards are drawn.
+    keys : numpy.ndarray
+        The stream of each arm: its j-th reward is the j-th number.
+    grid : numpy.ndarray
+        The rounds at which the run is recorded, increasing; the last is the horizon.
+    curve : numpy.ndarray of shape (points, 4)
+        Where regret, budget and the counts of E1 and E2 are put.
+    actions : numpy.ndarray
+        Where every action is put, if it has room for all; an empty array for no trace.
+    widths, boundaries : numpy.ndarray
+        From `tabulate`, up to the horizon.
+    """
+    rules = rules_[0]
+    ledger = ledger_[0]
+    meter = meter_[0]
+    conservative = rules.past != NONE
+    mean = means[baseline]
+    skip = baseline if conservative else -1
+    plays = np.zeros(means.size, np.int64)
+    counts = np.zeros(means.size, np.int64)
+    sums = np.zeros(means.size)
+    upper = np.full(means.size, math.inf)
+    lower = np.zeros(means.size)
+    certified = np.zeros(means.size)
+    margins = np.zeros(means.size)
+    for point in range(grid.size):
+        stop = grid[point]
+        while ledger.rounds < stop:
+            start = ledger.rounds
+            past = 0.0
+            if conservative:
+                past = _past(rules, ledger, boundaries, plays, lower, means)
+                past_plus_now(rules, past, lower, means, certified)
+                margins[:] = certified
+            choice, held = conclude(rules, ledger, upper, lower, margins, past, baseline, mean)
+            arm = choice[ACTION]
+            if held:
+                top = awaited(rules.selection, upper, lower, certified, baseline, mean)
+                while ledger.rounds < stop and not (
+                    top + slack(rules, ledger.rounds + 1) - need(rules, ledger, mean) >= 0.0
+                ):
+                    record_decision(ledger, mean, True, 0.0)
+            else:
+                plays[arm] += 1
+                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                record_reward(ledger, choice[PROMISE], reward)
+                learn_mean(counts, sums, arm, reward)
+                bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
+                if choice[EVENT] == OPTIMISTIC_EVENT or not conservative:
+                    rival = _runner_up(upper, arm, skip)
+                    while ledger.rounds < stop:
+                        if rival >= 0 and not (
+                            upper[arm] > upper[rival]
+                            or (upper[arm] == upper[rival] and arm < rival)
+                        ):
+                            break
+                        if conservative:
+                            if mean > upper[arm]:
+                                break
+                            past = _past(rules, ledger, boundaries, plays, lower, means)
+                            now = means[arm] if rules.past == ORACLE else max(lower[arm], 0.0)
+                            margin = past + now + slack(rules, ledger.rounds + 1)
+                            if not margin - need(rules, ledger, mean) >= 0.0:
+                                break
+                        plays[arm] += 1
+                        reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                        record_play(ledger, mean, reward)
+                        learn_mean(counts, sums, arm, reward)
+                        bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
+            rounds = ledger.rounds - start
+            if actions.size > 0:
+                actions[start : ledger.rounds] = arm
+            count_event(meter, choice[EVENT], rounds)
+            budget = fixed_budget(meter, ledger, plays, means, mean)
+            step = means[arm] - (1.0 - meter.alpha) * mean
+            observe(meter, ledger.rounds, budget, step, rounds)
+        record_point(
+            meter,
+            fixed_regret(ledger, plays, means, mean),
+            fixed_budget(meter, ledger, plays, means, mean),
+            curve[point],
+        )

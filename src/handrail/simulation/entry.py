@@ -1,0 +1,121 @@
+"""Runs of one contender on one problem: which kernel plays them, and with what arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from handrail.bounds.arm import UCB1
+from handrail.conservative.past import MARTINGALE
+from handrail.counter import children, root
+from handrail.environments.problem import ContextProblem, FixedProblem, Problem
+from handrail.environments.rewards import REWARDS
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.contexts import ContextModel
+from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
+from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
+from handrail.simulation.contexts import run_contexts
+from handrail.simulation.fixed import run_fixed
+from handrail.simulation.meter import new_meter
+
+__all__ = ["Entry"]
+
+_STREAMS: Final = 3
+"""The streams that rewards are drawn from, within those of a seed."""
+_PORTION: Final = 1 << 21
+"""Numbers of features in one portion of contexts."""
+_LONGEST_TABLE: Final = 1 << 22
+"""Widths that are tabulated: 32 MB. Longer runs are played round by round."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A contender on a problem, ready to run."""
+
+    algorithm: Algorithm
+    problem: Problem
+    rules: Record
+    alpha: float
+    """What the budget is measured with, also for algorithms that know no alpha."""
+    engine: str
+    seed: int
+    index: int
+    grid: Ints
+
+    @property
+    def kind(self) -> str:
+        """The kernel that runs it, in which rounds cost about the same."""
+        if isinstance(self.problem, ContextProblem):
+            return "contexts"
+        if self.algorithm.estimator == "linear":
+            return "fixed"
+        tabulated = self.rules["width"][0] != UCB1 and self.grid[-1] < _LONGEST_TABLE
+        return "arms" if tabulated and self.engine == "fast" else "arms-plain"
+
+    def play(self, run: int, trace: bool = False) -> tuple[Floats, Record, Ints]:
+        """Play one run.
+
+        Parameters
+        ----------
+        run : int
+            Its number within the problem.
+        trace : bool, default=False
+            Whether every action is kept.
+
+        Returns
+        -------
+        curve : numpy.ndarray
+            Regret, budget and the counts of E1 and E2 at the recorded rounds.
+        meter : numpy.ndarray
+            What was measured over all rounds.
+        actions : numpy.ndarray
+            The action of every round, or nothing.
+        """
+        problem = self.problem
+        actions = problem.means.size if isinstance(problem, FixedProblem) else problem.actions
+        keys = children(root(self.seed, _STREAMS, self.index, run), actions)
+        curve = np.empty((self.grid.size, 4))
+        meter = new_meter(self.alpha, int(self.rules["checkpoint_every"][0]))
+        ledger = new_record(LEDGER)
+        played = np.empty(int(self.grid[-1]) if trace else 0, np.int64)
+        how = [REWARDS[problem.rewards], problem.noise, keys, self.grid, curve, played]
+        state: list[Any] = [self.rules, ledger, meter]
+        if isinstance(problem, ContextProblem):
+            _run_contexts(state, problem, run, how)
+            return curve, meter, played
+        given = [*state, problem.means, problem.baseline, *how]
+        if self.kind == "fixed":
+            given += [problem.features, self.engine == "fast"]
+            run_fixed(*given)
+        elif self.kind == "arms":
+            given += _tables(self.rules.tobytes(), int(self.grid[-1]))
+            run_arms(*given)
+        else:
+            run_arms_plain(*given)
+        return curve, meter, played
+
+
+def _run_contexts(state: list[Any], problem: ContextProblem, run: int, how: list[Any]) -> None:
+    model = ContextModel(state[0])
+    learned = [model.design, model.inverse, model.response, model.theta, model.total]
+    portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
+    rounds = int(how[3][-1])
+    for start in range(0, rounds, portion):
+        brought = problem.contexts(run, start, min(start + portion, rounds))
+        features, means = (np.ascontiguousarray(each, np.float64) for each in brought[:2])
+        baselines = np.ascontiguousarray(brought.baselines, np.int64)
+        given = [*state, features, means, baselines, *how, *learned]
+        run_contexts(*given)
+
+
+@lru_cache(maxsize=8)
+def _tables(rules: bytes, rounds: int) -> tuple[Floats, Floats]:
+    """Return the tables of widths and boundaries that an agreement leads to."""
+    agreed = np.frombuffer(rules, RULES).copy()
+    widths = np.zeros(rounds + 1)
+    boundaries = np.zeros(rounds + 1 if agreed["past"][0] == MARTINGALE else 0)
+    tabulate(agreed, widths, boundaries)
+    return widths, boundaries

@@ -1,0 +1,115 @@
+"""Runs of the linear algorithms over fixed arms, in arm space.
+
+Every round is decided by the policies' own `decide_fixed`. While the baseline is played nothing
+that was learned moves, so the fast path goes on from one baseline round to the next by a single
+comparison; it is made on the same floating-point numbers as in the plain path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from handrail.compiled import compiled
+from handrail.conservative.choice import ACTION, EVENT, PROMISE
+from handrail.conservative.ledger import need, record_decision
+from handrail.conservative.schedule import slack
+from handrail.conservative.selection import awaited
+from handrail.environments.rewards import draw
+from handrail.estimators.fixed import rebuild_fixed
+from handrail.policies.fixed import REBUILD_EVERY, certify_fixed, decide_fixed, reward_fixed
+from handrail.records import Floats, Ints, Record
+from handrail.simulation.meter import (
+    count_event,
+    fixed_budget,
+    fixed_regret,
+    observe,
+    record_point,
+)
+
+__all__ = ["run_fixed"]
+
+
+@compiled
+def run_fixed(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    means: Floats,
+    baseline: int,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    features: Floats,
+    shortcuts: bool,
+) -> None:
+    """Play one run.
+
+    Parameters
+    ----------
+    rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions
+        As for `handrail.simulation.arms.run_arms`.
+    features : numpy.ndarray
+        Phi, (K, d).
+    shortcuts : bool
+        Whether baseline rounds that follow one another are decided by one comparison each.
+    """
+    rules = rules_[0]
+    ledger = ledger_[0]
+    meter = meter_[0]
+    mean = means[baseline]
+    arms = means.size
+    plays = np.zeros(arms, np.int64)
+    counts = np.zeros(arms, np.int64)
+    sums = np.zeros(arms)
+    estimate = np.zeros(arms)
+    gram = np.zeros((arms, arms))
+    cross = np.zeros(arms)
+    work = np.empty((3, arms))
+    rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
+    for point in range(grid.size):
+        stop = grid[point]
+        while ledger.rounds < stop:
+            start = ledger.rounds
+            choice = decide_fixed(
+                rules_, ledger_, plays, estimate, gram, cross, means, work, baseline, mean
+            )
+            arm = choice[ACTION]
+            if ledger.pending > 0:
+                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                reward_fixed(
+                    rules_,
+                    ledger_,
+                    features,
+                    plays,
+                    counts,
+                    sums,
+                    estimate,
+                    gram,
+                    cross,
+                    REBUILD_EVERY,
+                    arm,
+                    choice[PROMISE],
+                    reward,
+                )
+            elif shortcuts and ledger.rounds < stop:
+                certify_fixed(rules, ledger, plays, estimate, gram, cross, means, work)
+                top = awaited(rules.selection, work[0], work[1], work[2], baseline, mean)
+                while ledger.rounds < stop and not (
+                    top + slack(rules, ledger.rounds + 1) - need(rules, ledger, mean) >= 0.0
+                ):
+                    record_decision(ledger, mean, True, 0.0)
+            rounds = ledger.rounds - start
+            if actions.size > 0:
+                actions[start : ledger.rounds] = arm
+            count_event(meter, choice[EVENT], rounds)
+            budget = fixed_budget(meter, ledger, plays, means, mean)
+            observe(meter, ledger.rounds, budget, means[arm] - (1.0 - meter.alpha) * mean, rounds)
+        record_point(
+            meter,
+            fixed_regret(ledger, plays, means, mean),
+            fixed_budget(meter, ledger, plays, means, mean),
+            curve[point],
+        )

@@ -1,0 +1,140 @@
+"""One contender on one problem: from names and numbers to what was agreed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from handrail import checks
+from handrail.environments.problem import ContextProblem, Problem
+from handrail.errors import InputError, nearest
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.parameters import DEFAULTS, settle, used_parameters
+from handrail.records import Ints
+from handrail.simulation.entry import Entry
+from handrail.simulation.experiment import Contender, Experiment
+
+__all__ = ["policy_parameters", "prepare"]
+
+_MOST_ARMS: Final = 4096
+"""Arm space takes K^2 numbers a run: 128 MB at this K."""
+_DEFAULTS: Final[Mapping[str, Any]] = {"alpha": 0.05, "delta": 0.01}
+_FREE: Final = (
+    "alpha",
+    "delta",
+    "noise",
+    "theta_bound",
+    "feature_bound",
+    "ridge",
+    "width",
+    "cumulative",
+    "accounting",
+    "delta_weights",
+    "tightest_at",
+    "clip",
+    "checkpoint_every",
+    "baseline_lower",
+)
+"""The parameters of a policy that are not the environment's to say."""
+
+
+def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str, Any]:
+    """Return the parameters a contender's policy is made with, besides what the problem says.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its `policy` holds for all contenders, as far as their algorithms use it.
+    contender : Contender
+        Its own parameters come first; each must be one its algorithm uses.
+
+    Returns
+    -------
+    dict
+        Names and values.
+    """
+    for field in (*experiment.policy, *contender.parameters):
+        if field not in _FREE:
+            known = field in DEFAULTS
+            raise InputError(
+                field,
+                "is the environment's to say" if known else "is no parameter of a policy",
+                "leave it out" if known else nearest(field, _FREE),
+            )
+    common = {**_DEFAULTS, **experiment.policy}
+    used = used_parameters(contender.row, {**DEFAULTS, **common, **contender.parameters})
+    return {k: v for k, v in common.items() if k in used} | dict(contender.parameters)
+
+
+def prepare(
+    experiment: Experiment, contender: Contender, problem: Problem, index: int, grid: Ints
+) -> Entry:
+    """Settle a contender's parameters on a problem.
+
+    Parameters
+    ----------
+    experiment, contender
+        Who plays, and how.
+    problem : FixedProblem or ContextProblem
+        What is played.
+    index : int
+        The problem's number, which its rewards are drawn by.
+    grid : numpy.ndarray
+        The rounds to record.
+
+    Returns
+    -------
+    Entry
+        Ready to run.
+    """
+    row = contender.row
+    chosen = policy_parameters(experiment, contender)
+    given: dict[str, Any] = {**DEFAULTS, **_told(row, problem), **chosen}
+    settings = settle(row, given, warn=False)
+    alpha = {**_DEFAULTS, **experiment.policy, **contender.parameters}["alpha"]
+    return Entry(
+        algorithm=row,
+        problem=problem,
+        rules=settings.rules,
+        alpha=checks.share("alpha", alpha),
+        engine=experiment.engine,
+        seed=experiment.seed,
+        index=index,
+        grid=grid,
+    )
+
+
+def _told(row: Algorithm, problem: Problem) -> dict[str, Any]:
+    """Return what a policy is told about a problem."""
+    told: dict[str, Any] = {"noise": problem.noise}
+    if problem.rewards == "bernoulli":
+        told["reward_range"] = (0.0, 1.0)
+    if isinstance(problem, ContextProblem):
+        if row.estimator == "means":
+            raise InputError(
+                "algorithms",
+                f"{row.name} needs arms that stay the same",
+                "choose a linear algorithm for contexts that change",
+            )
+        told |= {"dim": problem.dim, "feature_bound": problem.feature_bound}
+        if row.schedule == "checkpoints":
+            told["baseline_lower"] = problem.baseline_lower
+    else:
+        told["baseline"] = problem.baseline
+        if row.conservative:
+            told["baseline_mean"] = float(problem.means[problem.baseline])
+        if row.past == "oracle":
+            told["true_means"] = problem.means
+        if row.estimator == "means":
+            told["arms"] = problem.means.size
+        elif problem.means.size > _MOST_ARMS:
+            raise InputError(
+                "algorithms",
+                f"{row.name} over {problem.means.size} fixed arms takes too much memory",
+                f"stay within {_MOST_ARMS} arms",
+            )
+        else:
+            told["features"] = problem.features
+    if row.estimator == "linear":
+        told["theta_bound"] = problem.theta_bound
+    return told

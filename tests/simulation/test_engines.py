@@ -1,0 +1,192 @@
+"""Shortcuts change nothing: the fast engine against the plain one, round for round.
+
+Actions and curves must be equal to the last bit. Problems are made to hit the edges: ties, one
+arm, a baseline that is best, worst or worth nothing, horizons and checkpoints in odd places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import handrail
+from oracle.catalogue import CATALOGUE, LINEAR, MEANS, Parts
+from simulation.engines import arms, play, same
+
+MARTINGALE = [name for name in MEANS if CATALOGUE[name].past == "martingale"]
+CHECKED = [name for name, parts in CATALOGUE.items() if parts.schedule == "checkpoints"]
+BY_HAND = [
+    Parts(estimator, past, selection, schedule)
+    for estimator, pasts in [
+        ("means", ["arm-sums", "martingale", "oracle"]),
+        ("linear", ["self-normalised", "martingale", "oracle"]),
+    ]
+    for past in pasts
+    for selection in ["two-step", "largest-lower", "largest-lower-literal", "constrained"]
+    for schedule in ["every-round", "checkpoints"]
+]
+PROBLEMS = {
+    "one arm": ([0.4], 0),
+    "two arms": ([0.7, 0.5], 1),
+    "two arms, the baseline first": ([0.5, 0.7], 0),
+    "all equal": ([0.5, 0.5, 0.5, 0.5], 2),
+    "all zero": ([0.0, 0.0, 0.0], 1),
+    "all one": ([1.0, 1.0, 1.0], 0),
+    "zeros and ones": ([0.0, 1.0, 0.0, 1.0], 1),
+    "baseline best": ([0.3, 0.9, 0.5], 1),
+    "baseline worst": ([0.3, 0.1, 0.5], 1),
+    "baseline worth nothing": ([0.3, 0.0, 0.5], 1),
+    "baseline worth nothing like the others": ([0.0, 0.0, 0.5], 2),
+    "ties beside the baseline": ([0.5, 0.75, 0.5, 0.75, 0.25], 4),
+    "many": (list(np.linspace(0.2, 0.8, 12)), 5),
+}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_edges(kind: str, name: str) -> None:
+    """Bernoulli and Gaussian rewards; horizons from 1 up, at odd numbers of recorded rounds."""
+    means, baseline = PROBLEMS[kind]
+    for rewards, noise in [("bernoulli", 0.5), ("gaussian", 0.1), ("gaussian", 1.0)]:
+        problem = arms(means, baseline, rewards=rewards, noise=noise)
+        for run, (rounds, points) in enumerate([(1, 1), (2, 500), (37, 3), (300, 500), (1000, 1)]):
+            same(problem, name, rounds, points=points, run=run, checkpoint_every=7)
+
+
+def test_a_baseline_worth_nothing_asks_for_nothing() -> None:
+    """alpha mu_b = 0: every action is safe where the past is cut at 0, and no loop is endless."""
+    for name in MEANS:
+        actions = same(arms([0.3, 0.0, 0.5], 1), name, 200, checkpoint_every=7)
+        if CATALOGUE[name].past != "none":
+            assert not (actions == 1).any()
+    # Not cut, the past's bound starts below 0 and nothing ever lifts it.
+    actions = same(arms([0.3, 0.0, 0.5], 1), "CUCB2", 200, clip="none")
+    assert (actions == 1).all()
+
+
+def test_a_single_arm_is_all_there_is() -> None:
+    for name in CATALOGUE:
+        assert not same(arms([0.4], 0), name, 50, checkpoint_every=7).any()
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 10, 99, 100, 101, 10**6])
+@pytest.mark.parametrize("name", CHECKED)
+def test_checkpoints(name: str, every: int) -> None:
+    """T = 1, a divisor of n, none, n itself, more than n."""
+    for run, lower in enumerate([None, 0.0, 0.2]):
+        given_lower = {} if lower is None else {"baseline_lower": lower}
+        for problem in (arms([0.2, 0.45, 0.6], 1), arms([0.4, 0.7, 0.7, 0.3], 0)):
+            chosen = {"checkpoint_every": every, "run": run, **given_lower}
+            same(problem, name, 100, **chosen)
+            same(problem, name, 601, alpha=0.05, **chosen)
+
+
+@pytest.mark.parametrize("accounting", ["paper", "union"])
+@pytest.mark.parametrize("clip", ["zero", "none"])
+@pytest.mark.parametrize("width", ["wu", "ucb1", "mixture"])
+def test_options_of_means(width: str, clip: str, accounting: str) -> None:
+    chosen = {"width": width, "clip": clip, "accounting": accounting, "checkpoint_every": 20}
+    problem = arms([0.2, 0.45, 0.6, 0.55], 1)
+    for name in MEANS:
+        for cumulative in ["paper", "subgaussian", "mixture"] if name in MARTINGALE else ["paper"]:
+            same(problem, name, 400, cumulative=cumulative, **chosen)
+
+
+@pytest.mark.parametrize("accounting", ["paper", "union"])
+@pytest.mark.parametrize("clip", ["zero", "none"])
+@pytest.mark.parametrize("width", ["paper", "determinant"])
+def test_options_of_ellipsoids(width: str, clip: str, accounting: str) -> None:
+    chosen = {"width": width, "clip": clip, "accounting": accounting, "checkpoint_every": 20}
+    problem = arms([0.2, 0.45, 0.6, 0.55], 1, noise=0.1, rewards="gaussian")
+    for name in LINEAR:
+        for cumulative in ["paper", "mixture"]:
+            same(problem, name, 400, cumulative=cumulative, **chosen)
+
+
+@pytest.mark.parametrize("parts", BY_HAND, ids="/".join)
+def test_parts_by_hand(parts: Parts) -> None:
+    mine = handrail.Algorithm("mine", *parts)
+    for run, (kind, rounds) in enumerate(
+        [("many", 500), ("two arms", 300), ("baseline best", 300)]
+    ):
+        means, baseline = PROBLEMS[kind]
+        same(arms(means, baseline), mine, rounds, run=run, checkpoint_every=13)
+        same(arms(means, baseline), mine, rounds, run=run, checkpoint_every=13, clip="none")
+
+
+@pytest.mark.parametrize("parts", BY_HAND, ids="/".join)
+def test_bounds_that_jump(parts: Parts) -> None:
+    """Told far too little noise, so that bounds jump above and below the baseline's mean.
+
+    Then an action that is not the most optimistic may be worth waiting for.
+    """
+    mine = handrail.Algorithm("mine", *parts)
+    problem = arms([0.6, 0.2, 0.5, 0.1], 1, rewards="gaussian", noise=1.0)
+    for run in range(20):
+        same(problem, mine, 300, run=run, noise=0.05, ridge=0.01, checkpoint_every=13)
+
+
+@settings(max_examples=300)
+@given(
+    name=st.sampled_from(sorted(CATALOGUE)),
+    means=st.lists(
+        st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0.0, 1.0), min_size=1, max_size=6
+    ),
+    baseline=st.integers(0, 5),
+    rounds=st.integers(1, 400),
+    points=st.integers(1, 30),
+    seed=st.integers(0, 2**63 - 1),
+    alpha=st.sampled_from([0.01, 0.25, 0.5, 0.9]),
+    every=st.integers(1, 50),
+    noise=st.sampled_from([0.01, 0.5, 3.0]),
+    rewards=st.sampled_from(["bernoulli", "gaussian"]),
+)
+def test_anything(
+    name: str,
+    means: list[float],
+    baseline: int,
+    rounds: int,
+    points: int,
+    seed: int,
+    alpha: float,
+    every: int,
+    noise: float,
+    rewards: str,
+) -> None:
+    problem = arms(means, baseline % len(means), rewards=rewards, noise=noise)
+    chosen: dict[str, Any] = {"points": points, "seed": seed, "alpha": alpha}
+    same(problem, name, rounds, checkpoint_every=every, **chosen)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_long_runs(name: str) -> None:
+    """Where streaks are long and sums large."""
+    problem = arms([0.5, 0.52, 0.31, 0.49, 0.6], 3)
+    actions = same(problem, name, 60_000, alpha=0.05, delta=0.01, checkpoint_every=1000)
+    assert len(set(actions.tolist())) > 1
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_recording_does_not_disturb(name: str) -> None:
+    """Streaks end at recorded rounds: whatever these are, the actions are the same."""
+    problem = arms([0.45, 0.62, 0.31, 0.6], 0)
+    traces, curves = [], []
+    for points in (1, 2, 7, 50, 500):
+        curve, meter, actions = play(problem, name, 777, "fast", points=points, checkpoint_every=8)
+        traces.append(actions.tobytes())
+        curves.append((curve[-1].tobytes(), int(meter["violations"][0])))
+    assert len(set(traces)) == 1
+    assert len(set(curves)) == 1
+
+
+def test_a_longer_horizon_begins_like_a_shorter_one() -> None:
+    problem = arms([0.45, 0.62, 0.31, 0.6], 0)
+    for name in CATALOGUE:
+        _, _, whole = play(problem, name, 900, "fast", checkpoint_every=8)
+        for rounds in (1, 10, 333, 899):
+            _, _, part = play(problem, name, rounds, "fast", checkpoint_every=8)
+            np.testing.assert_array_equal(part, whole[:rounds])
