@@ -17,7 +17,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.stamp
 PIP := $(PY) -m pip --disable-pip-version-check install -q
-CODE := $(wildcard src tests examples benchmarks)
+CODE := src tests benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -48,8 +48,8 @@ $(STAMP): requirements.lock pyproject.toml $(STALE)
 
 setup: $(STAMP) ## build .venv from the lock, with handrail in it as editable
 
-demo: $(STAMP) ## run examples/demo.py
-	$(PY) examples/demo.py
+demo: $(STAMP) ## reproduce the figures of the paper at a first look's scale, into out/
+	$(PY) -m handrail reproduce --scale quick
 
 test: $(STAMP) ## run the tests and doctests, without those marked long
 	$(PY) -m pytest -n $(WORKERS) -m "not long"

@@ -78,7 +78,7 @@ def compiled(function: _F) -> _F:
     """Compile a function with Numba; it keeps its type and runs without the interpreter's lock.
 
     The uncompiled function stays reachable as ``function.py_func``. A division by zero gives what
-    IEEE arithmetic gives, not an exception: the check alone would cost a tenth of a round, and
+    IEEE arithmetic gives, not an exception: the check keeps loops from being vectorised, and
     margins that are not numbers are not safe.
 
     Parameters

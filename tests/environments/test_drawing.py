@@ -32,7 +32,7 @@ def _consistent(problem: FixedProblem, theta: Floats) -> None:
     assert problem.means.max() == pytest.approx(1.0, abs=1e-12)
     assert problem.means.min() == 0.0
     assert problem.means.max() <= 1.0
-    np.testing.assert_allclose(problem.features @ theta, problem.means, atol=1e-9)
+    np.testing.assert_allclose(problem.rows() @ theta, problem.means, atol=1e-9)
     assert problem.theta_bound == pytest.approx(np.linalg.norm(theta), rel=1e-9)
 
 
@@ -47,7 +47,7 @@ def test_bernoulli(seed: int) -> None:
         problem = Bernoulli(arms, low, high, rank).problem(seed, index)
         expected = drawing.bernoulli(seed, index, arms, low, high)
         np.testing.assert_array_equal(problem.means, expected)
-        np.testing.assert_array_equal(problem.features, np.eye(arms))
+        np.testing.assert_array_equal(problem.rows(), np.eye(arms))
         assert problem.baseline == drawing.of_rank(expected, rank)
         assert problem.theta_bound == pytest.approx(np.linalg.norm(expected))
         assert (problem.rewards, problem.noise) == ("bernoulli", 0.5)
@@ -74,7 +74,7 @@ def test_linear(seed: int, arms: int, dim: int, rank: int) -> None:
     for index in range(2):
         problem = Linear(arms, dim, rank).problem(seed, index)
         expected = drawing.linear(seed, index, arms, dim)
-        np.testing.assert_allclose(problem.features, expected.features, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(problem.rows(), expected.features, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(problem.means, expected.means, atol=1e-9)
         assert problem.baseline == drawing.of_rank(expected.means, rank)
         assert (problem.rewards, problem.noise) == ("gaussian", 0.1)
@@ -87,7 +87,7 @@ def test_linear_as_in_the_paper() -> None:
     problems = [environment.problem(0, index) for index in range(200)]
     bounds = [problem.theta_bound for problem in problems]
     assert stats.kstest(bounds, stats.uniform(0.5, 0.5).cdf).pvalue > 1e-6
-    largest = [np.linalg.norm(problem.features, axis=1).max() for problem in problems]
+    largest = [np.linalg.norm(problem.rows(), axis=1).max() for problem in problems]
     print(f"largest norms: {np.percentile(largest, [0, 5, 50, 95, 100]).round(1)}")
     assert 4 < np.median(largest) < 20
     assert all((problem.means == 0).sum() == 1 for problem in problems)
@@ -196,14 +196,14 @@ def test_ratings(table: Path, rank: int) -> None:
             np.testing.assert_allclose(problem.means, expected.means, atol=1e-9)
             # Directions of factors are free; inner products are not.
             np.testing.assert_allclose(
-                problem.features @ problem.features.T,
+                problem.rows() @ problem.rows().T,
                 expected.features @ expected.features.T,
                 rtol=1e-8,
                 atol=1e-8,
             )
             assert problem.theta_bound == pytest.approx(np.linalg.norm(expected.theta), rel=1e-9)
             assert problem.baseline == drawing.of_rank(expected.means, 3)
-            assert problem.features.shape == (9, rank)
+            assert problem.rows().shape == (9, rank)
 
 
 def test_no_user_comes_twice_and_seeds_differ(table: Path) -> None:
@@ -254,7 +254,7 @@ def test_jester() -> None:
         theta = left[order[index], :35] * values[:35]
         expected = drawing.shifted(right[:35].T, theta)
         np.testing.assert_allclose(problem.means, expected.means, atol=1e-8)
-        assert problem.features.shape == (40, 35)
+        assert problem.rows().shape == (40, 35)
         assert (problem.means > problem.means[problem.baseline]).sum() == 9
         assert problem.means.max() == pytest.approx(1.0)
         assert problem.theta_bound == pytest.approx(np.linalg.norm(theta), rel=1e-8)
@@ -272,7 +272,7 @@ def test_problems_are_functions_of_seed_and_index(name: str) -> None:
     first.problem(4, 1)
     other = cast(FixedProblem, second.problem(4, 2))
     assert one.means.tobytes() == other.means.tobytes()
-    assert one.features.tobytes() == other.features.tobytes()
+    assert one.rows().tobytes() == other.rows().tobytes()
     for seed, index in [(4, 3), (5, 2)]:
         stranger = cast(FixedProblem, first.problem(seed, index))
         assert one.means.tobytes() != stranger.means.tobytes()

@@ -34,7 +34,7 @@ def told(problem: FixedProblem | ContextProblem, parts: Parts) -> dict[str, Any]
     if isinstance(problem, FixedProblem):
         known |= {
             "arms": len(problem.means),
-            "features": problem.features,
+            "features": problem.rows(),
             "baseline": problem.baseline,
             "baseline_mean": float(problem.means[problem.baseline]),
             "true_means": problem.means,

@@ -119,15 +119,18 @@ def test_parts_by_hand(parts: Parts) -> None:
 
 
 @pytest.mark.parametrize("parts", BY_HAND, ids="/".join)
-def test_bounds_that_jump(parts: Parts) -> None:
-    """Told far too little noise, so that bounds jump above and below the baseline's mean.
+def test_an_action_worth_waiting_for(parts: Parts) -> None:
+    """A good arm, a poor baseline, many arms that are worth nothing and not known yet.
 
-    Then an action that is not the most optimistic may be worth waiting for.
+    Told too little noise, the good arm's lower bound jumps, but stays above the baseline's mean:
+    it ends baseline rounds long before the most optimistic arm, which is unknown, would.
     """
     mine = handrail.Algorithm("mine", *parts)
-    problem = arms([0.6, 0.2, 0.5, 0.1], 1, rewards="gaussian", noise=1.0)
-    for run in range(20):
-        same(problem, mine, 300, run=run, noise=0.05, ridge=0.01, checkpoint_every=13)
+    problem = arms([0.5, 0.05, *[0.0] * 40], 1)
+    for run in range(30):
+        chosen: dict[str, Any] = {"alpha": 0.05, "ridge": 0.01, "checkpoint_every": 13}
+        same(problem, mine, 300, run=run, noise=0.1, **chosen)
+        same(problem, mine, 300, run=run, noise=0.05, **chosen)
 
 
 @settings(max_examples=300)

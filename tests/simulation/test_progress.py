@@ -14,7 +14,7 @@ import pytest
 
 from handrail.simulation.progress import Progress, _time
 
-SECONDS = {"arms": 15e-9, "fixed": 500e-9, "contexts": 5e-6}
+SECONDS = {"arms": 30e-9, "fixed": 550e-9, "contexts": 10e-6}
 """What a round of each kind costs one worker."""
 
 

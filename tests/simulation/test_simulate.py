@@ -17,7 +17,8 @@ from handrail.environments.bernoulli import Bernoulli
 from handrail.simulation.blocks import entry
 from handrail.simulation.prepare import policy_parameters
 from handrail.simulation.simulate import make_experiment, run_experiment
-from handrail.simulation.tables import read_tables, write_tables
+from handrail.simulation.summary import summarise
+from handrail.simulation.tables import read_tables, table_bytes, write_tables
 
 CURVES = [
     *("problem", "algorithm", "round", "regret_mean", "regret_se", "budget_mean", "budget_se"),
@@ -228,6 +229,39 @@ def test_written_tables_say_where_they_come_from(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.parquet", "runs.parquet"]
 
 
+def test_summary() -> None:
+    """By hand from the table of runs; who reached no checkpoint has broken no promise."""
+    chosen = {"arms": 5, "CUCB2T.checkpoint_every": 10}
+    experiment = make_experiment("bernoulli", ["UCB", "CUCB2T"], chosen, **SIZE)
+    tables = run_experiment(experiment)
+    frame = tables.runs.to_pandas()
+    checked = {"UCB": "smallest_budget", "CUCB2T": "smallest_budget_at_checkpoints"}
+    for row in summarise(experiment, tables):
+        mine = frame[frame["algorithm"] == row["algorithm"]]
+        means = mine.groupby("problem")["regret"].mean()
+        assert row["regret"] == pytest.approx(means.mean())
+        assert row["regret_se"] == pytest.approx(means.std(ddof=1) / np.sqrt(2))
+        assert row["smallest_budget"] == mine["smallest_budget"].min()
+        assert row["violated"] == (mine[checked[row["algorithm"]]] < -1e-9).mean()
+    chosen["CUCB2T.checkpoint_every"] = 1000
+    experiment = make_experiment("bernoulli", ["CUCB2T"], chosen, **SIZE)
+    tables = run_experiment(experiment)
+    assert tables.runs["violations"].to_numpy().max() > 0
+    assert summarise(experiment, tables)[0]["violated"] == 0
+
+
+@pytest.mark.parametrize(("problems", "runs"), [(1, 200), (16, 130), (1, 1)])
+def test_disk_space_asked_for_is_enough(tmp_path: Path, problems: int, runs: int) -> None:
+    """Few pairs make small blocks, many large ones: either way the files fit."""
+    size = {"rounds": 300, "runs": runs, "problems": problems, "seed": 0}
+    experiment = make_experiment("bernoulli", ["UCB"], {"arms": 4}, **size)
+    run_experiment(experiment, out=tmp_path / "out")
+    written = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    asked = table_bytes([experiment])
+    print(f"{written:,} bytes written, {asked:,} asked for")
+    assert written <= asked <= 1_500_000 + 20 * written
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -297,3 +331,31 @@ def test_more_problems_than_users(tmp_path: Path) -> None:
     with pytest.raises(handrail.InputError, match="the table has 9 users") as caught:
         handrail.simulate("ratings", algorithms=["LinUCB"], problems=10, **chosen)
     assert caught.value.field == "problems"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("feature_bound", 0.5), ("baseline_lower", 0.9)], ids=str
+)
+def test_bounds_that_contexts_would_break(field: str, value: float) -> None:
+    with pytest.raises(handrail.InputError, match="the environment's") as caught:
+        handrail.simulate(
+            "contextual-linear",
+            algorithms=["CLUCB2T"],
+            rounds=10,
+            parameters={field: value, "checkpoint_every": 5},
+        )
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("parameters", [{"arms": 4}, {"environment.arms": 4}], ids=str)
+def test_a_parameter_given_twice(parameters: dict[str, Any]) -> None:
+    with pytest.raises(handrail.InputError, match="is given twice") as caught:
+        handrail.simulate("bernoulli", algorithms=["UCB"], rounds=10, arms=5, parameters=parameters)
+    assert caught.value.field == "arms"
+
+
+def test_many_arms_take_no_memory_they_do_not_need() -> None:
+    table = handrail.simulate(
+        "bernoulli", algorithms=["UCB"], rounds=20, runs=1, arms=50_000, baseline_rank=1
+    )
+    assert table.num_rows > 0

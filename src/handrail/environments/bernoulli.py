@@ -69,7 +69,6 @@ class Bernoulli:
         means = self.low + (self.high - self.low) * means
         return FixedProblem(
             means=means,
-            features=np.eye(self.arms),
             baseline=ranked(means, self.baseline_rank),
             rewards="bernoulli",
             noise=0.5,

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
 from handrail import checks
 from handrail.records import Floats, Ints
 
 __all__ = ["ContextProblem", "Contexts", "Environment", "FixedProblem", "Problem"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FixedProblem:
     """Arms that stay the same: the baseline is one of them.
 
@@ -24,8 +26,9 @@ class FixedProblem:
     ----------
     means : numpy.ndarray of shape (K,)
         The true means, in [0, 1].
-    features : numpy.ndarray of shape (K, d)
-        With <theta, phi_a> = means[a] for some theta; the identity where arms have no features.
+    features : numpy.ndarray of shape (K, d), optional
+        With <theta, phi_a> = means[a] for some theta. Left out, linear policies see the
+        canonical basis.
     baseline : int
         The baseline's index.
     rewards : {"bernoulli", "gaussian"}
@@ -37,7 +40,7 @@ class FixedProblem:
     """
 
     means: Floats
-    features: Floats
+    features: Floats | None = None
     baseline: int
     rewards: str
     noise: float
@@ -46,10 +49,15 @@ class FixedProblem:
     def __post_init__(self) -> None:
         """Check the shapes, and turn arrays into what compiled code expects."""
         means = checks.array("means", self.means, (None,))
-        features = checks.array("features", self.features, (means.size, None))
         object.__setattr__(self, "means", means)
-        object.__setattr__(self, "features", features)
+        if self.features is not None:
+            features = checks.array("features", self.features, (means.size, None))
+            object.__setattr__(self, "features", features)
         object.__setattr__(self, "baseline", checks.index("baseline", self.baseline, means.size))
+
+    def rows(self) -> Floats:
+        """Return the features linear policies see."""
+        return np.eye(self.means.size) if self.features is None else self.features
 
 
 class Contexts(NamedTuple):

@@ -72,9 +72,7 @@ def bootstrap_many(
 
     Notes
     -----
-    Problems are drawn with replacement, then runs within each drawn problem. With one problem
-    (a model chosen before) only runs are resampled: the interval then says how well that model is
-    known, not how another draw of models would turn out.
+    Problems are drawn with replacement, then runs within each drawn problem.
     """
     plain = [sample.mean(axis=1)[None, :] for sample in samples]
     drawn = _resample(samples, seed, resamples)

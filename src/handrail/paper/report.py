@@ -18,10 +18,10 @@ __all__ = ["Entry", "Report", "claims_markdown", "measured_text", "render"]
 
 _RULES: Final = (
     "Measured: the headline number of each claim with a 95 % interval. Intervals resample problems "
-    "and then runs within them, 1,000 times; where one model was chosen as the worst they resample "
-    "its runs only. A stated number holds if the interval contains it or the measurement is within "
-    "5 percentage points; a direction holds if the whole interval is on its side. All numbers of a "
-    "claim stand with its figure."
+    "and then runs within them, 1,000 times; the worst model is chosen anew in each resample. A "
+    "stated number holds if the interval contains it or the measurement is within 5 percentage "
+    "points; a direction holds if the whole interval is on its side. All numbers of a claim stand "
+    "with its figure."
 )
 _BANDS: Final = "Bands and bars: 95 %, over the runs of one model, over models for an average."
 _MARKS: Final = {"holds": "✓", "does not hold": "✗"}

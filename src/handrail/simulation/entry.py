@@ -88,7 +88,7 @@ class Entry:
             return curve, meter, played
         given = [*state, problem.means, problem.baseline, *how]
         if self.kind == "fixed":
-            given += [problem.features, self.engine == "fast"]
+            given += [problem.rows(), self.engine == "fast"]
             run_fixed(*given)
         elif self.kind == "arms":
             given += _tables(self.rules.tobytes(), int(self.grid[-1]))

@@ -89,6 +89,8 @@ def prepare(
     """
     row = contender.row
     chosen = policy_parameters(experiment, contender)
+    if isinstance(problem, ContextProblem):
+        _check_bounds(problem, chosen)
     given: dict[str, Any] = {**DEFAULTS, **_told(row, problem), **chosen}
     settings = settle(row, given, warn=False)
     alpha = {**_DEFAULTS, **experiment.policy, **contender.parameters}["alpha"]
@@ -102,6 +104,24 @@ def prepare(
         index=index,
         grid=grid,
     )
+
+
+def _check_bounds(problem: ContextProblem, chosen: Mapping[str, Any]) -> None:
+    """Refuse bounds that the contexts of some round would break."""
+    bound = chosen.get("feature_bound", problem.feature_bound)
+    if checks.number("feature_bound", bound) < problem.feature_bound:
+        raise InputError(
+            "feature_bound",
+            f"{bound} is below the environment's {problem.feature_bound:g}",
+            "leave it out, or pass a larger one",
+        )
+    lower = chosen.get("baseline_lower", problem.baseline_lower)
+    if checks.number("baseline_lower", lower) > problem.baseline_lower:
+        raise InputError(
+            "baseline_lower",
+            f"{lower} is above the environment's {problem.baseline_lower:g}",
+            "leave it out, or pass a smaller one",
+        )
 
 
 def _told(row: Algorithm, problem: Problem) -> dict[str, Any]:
@@ -134,7 +154,7 @@ def _told(row: Algorithm, problem: Problem) -> dict[str, Any]:
                 f"stay within {_MOST_ARMS} arms",
             )
         else:
-            told["features"] = problem.features
+            told["features"] = problem.rows()
     if row.estimator == "linear":
         told["theta_bound"] = problem.theta_bound
     return told

@@ -18,7 +18,12 @@ from handrail.extras import need_extra
 
 __all__ = ["Progress"]
 
-_SECONDS_A_ROUND: Final = {"arms": 15e-9, "fixed": 500e-9, "contexts": 5e-6}
+_SECONDS_A_ROUND: Final = {
+    "arms": 30e-9,
+    "arms-plain": 250e-9,
+    "fixed": 550e-9,
+    "contexts": 10e-6,
+}
 _OTHER_SECONDS_A_ROUND: Final = 1e-6
 _WINDOW: Final = 30.0
 """Rounds per second are those of the latest seconds, this many."""

@@ -62,18 +62,17 @@ def make_experiment(
         place, dot, field = name.rpartition(".")
         if dot and place not in places:
             raise InputError(name, f"{place!r} is not part of this run", nearest(place, places))
-        if dot:
-            places[place][field] = value
-        elif field in own:
-            drawn[field] = value
-        elif field in DEFAULTS:
-            common[field] = value
-        else:
-            raise InputError(
-                field,
-                f"is a parameter neither of {environment!r} nor of a policy",
-                nearest(field, [*own, *DEFAULTS]),
-            )
+        if not dot:
+            if field not in own and field not in DEFAULTS:
+                raise InputError(
+                    field,
+                    f"is a parameter neither of {environment!r} nor of a policy",
+                    nearest(field, [*own, *DEFAULTS]),
+                )
+            place = "environment" if field in own else "policy"
+        if field in places[place]:
+            raise InputError(field, "is given twice", "give it once")
+        places[place][field] = value
     contenders = tuple(Contender(row, single[row.name]) for row in rows)
     experiment = Experiment(environment, drawn, contenders, policy=common, **size)
     used = {"alpha"}.union(*(policy_parameters(experiment, each) for each in contenders))
@@ -81,6 +80,13 @@ def make_experiment(
         if field not in used:
             raise InputError(field, "none of these algorithms uses it", "leave it out")
     return experiment
+
+
+def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
+    for name in one:
+        if name in two:
+            raise InputError(name, "is given twice", "give it once")
+    return {**one, **two}
 
 
 def simulate(
@@ -157,7 +163,7 @@ def simulate(
     experiment = make_experiment(
         environment,
         algorithms,
-        {**(parameters or {}), **more},
+        _joined(parameters or {}, more),
         rounds=rounds,
         runs=runs,
         problems=problems,

@@ -88,7 +88,7 @@ def check_environment(
 
 def _arrays(problem: Problem, rounds: int) -> list[Any]:
     if isinstance(problem, FixedProblem):
-        return [problem.means, problem.features, problem.baseline]
+        return [problem.means, problem.rows(), problem.baseline]
     return list(problem.contexts(0, 0, rounds))
 
 
@@ -115,9 +115,8 @@ def _check_means(means: Floats, features: Floats, theta_bound: float) -> None:
 
 def _check_fixed(problem: FixedProblem) -> None:
     arms = problem.means.size
-    require(problem.features.shape[:1] == (arms,), "features do not have one row an arm")
     require(0 <= problem.baseline < arms, "the baseline is none of the arms")
-    _check_means(problem.means, problem.features, problem.theta_bound)
+    _check_means(problem.means, problem.rows(), problem.theta_bound)
 
 
 def _check_contexts(problem: ContextProblem, rounds: int) -> None:
