@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+from handrail.paper.report import claims_markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,3 +37,9 @@ def test_links(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_claims_table_is_that_of_the_committed_claims() -> None:
+    claims = json.loads((ROOT / "docs" / "reproduction" / "claims.json").read_text())
+    assert claims["scale"] == "paper"
+    assert claims_markdown(claims["claims"]) in (ROOT / "docs" / "reproduction.md").read_text()

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from handrail.policies.load import load_policy
     from handrail.policies.make import make_policy
     from handrail.policies.policy import Policy
+    from handrail.simulation.experiment import Contender
     from handrail.simulation.simulate import simulate
 
 __all__ = [
     "Algorithm",
+    "Contender",
     "Decision",
     "InputError",
     "NoGuaranteeWarning",
@@ -53,6 +55,7 @@ __all__ = [
 
 _HOMES: Final = {
     "Algorithm": "handrail.policies.algorithm",
+    "Contender": "handrail.simulation.experiment",
     "Decision": "handrail.policies.decision",
     "InputError": "handrail.errors",
     "NoGuaranteeWarning": "handrail.errors",

@@ -63,7 +63,7 @@ def test_tables_are_written_and_gone_on_with(
         (["--algorithms", "UCB", "--runs", "0"], "error: runs: 0 is out of range"),
         (["--algorithms", "UCB", "--engine", "warp"], "error: engine: 'warp' is not known"),
         (["--algorithms", "UCB", "--workers", "0"], "error: workers: 0 is out of range"),
-        (["--algorithms", "UCB", "--param", "window=3"], "error: window: is the environment's"),
+        (["--algorithms", "UCB", "--param", "window=3"], "error: window: is not for a simulation"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -73,13 +73,13 @@ def _contexts(change: Callable[[Contexts, int, int], Contexts]) -> Any:
 
 
 FIXED: dict[str, tuple[str, Any]] = {
-    "outside": (r"means lie outside \[0, 1\]", lambda p, s, i: replace(p, means=p.means + 1.0)),
+    "outside": (r"means: lie outside \[0, 1\]", lambda p, s, i: replace(p, means=p.means + 1.0)),
     "linear": ("not linear", lambda p, s, i: replace(p, means=p.means**2)),
     "bound": ("theta_bound is below", lambda p, s, i: replace(p, theta_bound=p.theta_bound / 2)),
-    "rewards": ("'poisson' are not known", lambda p, s, i: replace(p, rewards="poisson")),
-    "noise": ("noise is not above 0", lambda p, s, i: replace(p, noise=0.0)),
-    "index": ("problems 0 and 1 are the same", lambda p, s, i: Linear(6, 4).problem(s, 0)),
-    "seed": ("another seed", lambda p, s, i: Linear(6, 4).problem(7, i)),
+    "rewards": ("'poisson' is not known", lambda p, s, i: replace(p, rewards="poisson")),
+    "noise": ("noise: 0 is not above 0", lambda p, s, i: replace(p, noise=0.0)),
+    "index": ("index 1 gave the same problem", lambda p, s, i: Linear(6, 4).problem(s, 0)),
+    "seed": ("another seed gave", lambda p, s, i: Linear(6, 4).problem(7, i)),
 }
 CONTEXTS: dict[str, tuple[str, Any]] = {
     "lower": (
@@ -92,7 +92,7 @@ CONTEXTS: dict[str, tuple[str, Any]] = {
         _contexts(lambda c, run, start: c._replace(baselines=(c.baselines + start) % 5)),
     ),
     "action": (
-        "none of the actions",
+        "baselines: are not one action for each round",
         _contexts(lambda c, run, start: c._replace(baselines=c.baselines + 5)),
     ),
     "runs": (

@@ -78,7 +78,7 @@ def test_widths_tell_and_do_not_judge() -> None:
     assert with_widths.holds is True
     assert "ucb1" in with_widths.why
     assert sum(part["figure"] == "widths" for part in with_widths.parts) == 9
-    assert answers({"widths": {}})["mab-reduction"].verdict == "not run"
+    assert answers({"widths": {}})["mab-reduction"].verdict == "partly run"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_always_better(where: str) -> None:
     assert claim.holds is False
     total = 3 if where == "mab" else 2
     assert f"in {total - 1} of {total} models" in claim.why
-    assert answers({"mab": {}})["always-better"].verdict == "not run"
+    assert answers({"mab": {}})["always-better"].verdict == "partly run"
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.387, True), (0.35, True), (0.2, False)])
@@ -172,7 +172,7 @@ def test_checkpoints(final: Final, holds: bool | None) -> None:
     if final is _hump:
         assert "Against it: baseline of rank 2: largest rise on the way" in claim.why
     if final is _alike:
-        assert "Cannot be told from 0: regret the fall saves" in claim.why
+        assert "Cannot be told: regret the fall saves" in claim.why
 
 
 def _jester(**changes: float) -> Callable[[str, Mapping[str, Any], int], float]:
@@ -213,11 +213,11 @@ def test_safe() -> None:
     assert claim.holds is True
     assert claim.measured == 0.0
     assert claim.high is not None
-    assert 0.0 < claim.high < 0.1
+    assert 0.0 < claim.high < 0.5
     assert answers({**both, "mab": {"lowest": _broken("CUCB-M")}})["safe"].holds is False
     never = {"lowest": lambda *_: 5.0}
     assert answers({**both, "linear": never})["safe"].holds is False  # LinUCB should go below 0
     assert answers({**both, "jester": {}, "contextual": {}})["safe"].holds is True
     at_checkpoints = {"at_checkpoints": -0.5}
     assert answers({**both, "jester": at_checkpoints})["safe"].holds is False
-    assert answers({"mab": {}})["safe"].verdict == "not run"
+    assert answers({"mab": {}})["safe"].verdict == "partly run"

@@ -40,7 +40,7 @@ def test_every_figure_draws_and_says_its_settings(name: str, tmp_path: Path) -> 
     assert [path.name for path in paths] == [f"{name}.png", f"{name}.svg"]
     texts = " ".join(str(text.get_text()) for text in figure.findobj(Text))
     assert "tiny scale: " in texts
-    assert "paper scale: " in texts
+    assert "(paper: " in texts or "(full size: " in texts
     for word in ("width", "clipped at 0", "paper accounting", "α", "δ"):
         assert word in texts, word
 
@@ -118,7 +118,7 @@ def test_the_zoom_ends_a_little_behind_the_last_negative_round() -> None:
     last = rounds[values[0] < 0][-1]
     assert early_rounds(loaded, View("", lambda each: each.model(0))) == int(1.25 * last) + 1
     never = load(tables.curves, "budget", [algorithm_line("CUCB")])
-    assert early_rounds(never, View("", Curve.average)) == 100
+    assert early_rounds(never, View("", Curve.average)) == 1000
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -10,15 +10,6 @@ from handrail.paper.figures import FIGURES, chosen
 from handrail.paper.scale import PAPER, QUICK, SCALES, Scale, Size, checkpoint_gaps, scale_note
 from paper_tables import TINY
 
-SECONDS_A_ROUND = {
-    "bernoulli": 30e-9,
-    "linear": 600e-9,
-    "ratings": 800e-9,
-    "contextual-linear": 10e-6,
-}
-"""What a round costs on one core, generously."""
-UCB1_SECONDS = 200e-9
-
 
 def test_paper_scale_is_the_papers() -> None:
     assert PAPER.mab == Size(70, 40, 10**6)
@@ -59,30 +50,6 @@ def test_settings_of_every_experiment(scale: Scale) -> None:
             assert policy.get("ridge", 0.5) == 0.5
 
 
-def test_quick_takes_less_than_a_minute_on_two_cores() -> None:
-    seen, seconds = set(), 0.0
-    for plan in FIGURES.values():
-        for experiment in plan.experiments(QUICK, 0):
-            # Runs that several figures need are made once.
-            for contender in experiment.contenders:
-                key = (
-                    experiment.environment,
-                    str(experiment.parameters),
-                    str(experiment.policy),
-                    str(contender),
-                    experiment.rounds,
-                    experiment.problems,
-                )
-                if key in seen:
-                    continue
-                seen.add(key)
-                rounds = experiment.problems * experiment.runs * experiment.rounds
-                cost = SECONDS_A_ROUND[experiment.environment]
-                slow = experiment.policy["width"] == "ucb1"
-                seconds += rounds * (UCB1_SECONDS if slow else cost)
-    assert seconds / 2 < 45.0
-
-
 def test_figures_of_the_same_runs_share_them() -> None:
     for other, own in (("budget-mab", "mab"), ("budget-linear", "linear")):
         assert FIGURES[other].experiments(TINY, 0) == FIGURES[own].experiments(TINY, 0)
@@ -93,7 +60,7 @@ def test_figures_of_the_same_runs_share_them() -> None:
 
 def test_the_scale_is_said_beside_the_papers() -> None:
     assert "quick scale: 12 problems × 8 runs, n = 100,000" in scale_note(QUICK, "mab")
-    assert "paper scale: 70 × 40, 1,000,000" in scale_note(QUICK, "mab")
+    assert "(paper: 70 × 40, 1,000,000)" in scale_note(QUICK, "mab")
     assert list(SCALES) == ["quick", "paper"]
 
 

@@ -105,13 +105,15 @@ def test_resampling_is_seeded_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_rules_of_judgement() -> None:
-    assert matches(Interval(0.3, 0.2, 0.4), 0.38)
-    assert matches(Interval(0.34, 0.33, 0.35), 0.38)
-    assert not matches(Interval(0.3, 0.29, 0.31), 0.38)
-    assert at_least(Interval(0.5, 0.45, 0.52), 0.51)
-    assert not at_least(Interval(0.4, 0.35, 0.45), 0.51)
-    assert at_most(Interval(0.55, 0.49, 0.6), 0.5)
-    assert not at_most(Interval(0.55, 0.51, 0.6), 0.5)
+    assert matches(Interval(0.3, 0.2, 0.4), 0.38) is None
+    assert matches(Interval(0.34, 0.33, 0.35), 0.38) is True
+    assert matches(Interval(0.3, 0.29, 0.31), 0.38) is False
+    assert at_least(Interval(0.52, 0.45, 0.6), 0.51) is True
+    assert at_least(Interval(0.5, 0.45, 0.52), 0.51) is None
+    assert at_least(Interval(0.4, 0.35, 0.45), 0.51) is False
+    assert at_most(Interval(0.49, 0.4, 0.6), 0.5) is True
+    assert at_most(Interval(0.55, 0.49, 0.6), 0.5) is None
+    assert at_most(Interval(0.55, 0.51, 0.6), 0.5) is False
     assert above(Interval(1.0, 0.1, 2.0)) is True
     assert above(Interval(1.0, -0.1, 2.0)) is None
     assert above(Interval(-1.0, -2.0, -0.1)) is False

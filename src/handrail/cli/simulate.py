@@ -66,13 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
         points=arguments.points,
         engine=arguments.engine,
     )
-    tables = run_experiment(
-        experiment,
-        workers=arguments.workers,
-        progress=True,
-        out=None if arguments.out is None else Path(arguments.out),
-        force=arguments.force,
-    )
+    try:
+        tables = run_experiment(
+            experiment,
+            workers=arguments.workers,
+            progress=True,
+            out=None if arguments.out is None else Path(arguments.out),
+            force=arguments.force,
+        )
+    except KeyboardInterrupt:
+        if arguments.out is not None:
+            print(
+                f"stopped: what was finished is kept in {arguments.out}; the same command, without "
+                "--force, goes on from there",
+                file=sys.stderr,
+            )
+        raise
     rows = summarise(experiment, tables)
     if arguments.json:
         print(json.dumps(rows, indent=2))

@@ -34,6 +34,7 @@ __all__ = [
     "Choice",
     "choose",
     "conclude",
+    "would_be_safe",
 ]
 
 Choice: TypeAlias = tuple[int, int, float, float, float, float, int, float, float, float, int]
@@ -53,6 +54,19 @@ LEADER_UPPER: Final = 8
 LEADER_LOWER: Final = 9
 SAFE: Final = 10
 """How many actions are safe."""
+
+
+@compiled
+def _margin(certified: float, extra: float, required: float) -> float:
+    """Return past_and_now(a) + slack - need."""
+    return certified + extra - required
+
+
+@compiled
+def would_be_safe(rules: Rules, ledger: Ledger, certified: float, mean: float) -> bool:
+    """Say whether an action with this past_and_now is safe in the coming round."""
+    extra = slack(rules, ledger.rounds + 1)
+    return _margin(certified, extra, need(rules, ledger, mean)) >= 0.0
 
 
 @compiled
@@ -79,7 +93,7 @@ def choose(
     required = need(rules, ledger, mean)
     safe = 0
     for action in range(certified.size):
-        certified[action] = certified[action] + extra - required
+        certified[action] = _margin(certified[action], extra, required)
         if action != baseline and certified[action] >= 0.0:
             safe += 1
     leader = most_optimistic(upper, baseline)

@@ -47,16 +47,32 @@ def need(rules: Rules, ledger: Ledger, mean: float) -> float:
 
 
 @compiled
-def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
-    """Count a decided round; promise = max(lower, 0) of its action as of now."""
+def _count_round(ledger: Ledger, mean: float) -> None:
     ledger.constant = 1 if _same_mean(ledger, mean) else 0
     ledger.rounds += 1
     ledger.baseline_mean = mean
+
+
+@compiled
+def _count_play(ledger: Ledger, mean: float) -> None:
+    ledger.plays += 1
+    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
+
+
+@compiled
+def _count_reward(ledger: Ledger, reward: float) -> None:
+    ledger.rewards += 1
+    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
+
+
+@compiled
+def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
+    """Count a decided round; promise = max(lower, 0) of its action as of now."""
+    _count_round(ledger, mean)
     if baseline:
         ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, mean)
         return
-    ledger.plays += 1
-    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
+    _count_play(ledger, mean)
     ledger.pending += 1
     ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, promise)
 
@@ -74,8 +90,7 @@ def _end_pending(ledger: Ledger, promise: float) -> None:
 def record_reward(ledger: Ledger, promise: float, reward: float) -> None:
     """Replace a pending round's promise by its reward."""
     _end_pending(ledger, promise)
-    ledger.rewards += 1
-    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
+    _count_reward(ledger, reward)
 
 
 @compiled
@@ -92,10 +107,6 @@ def record_play(ledger: Ledger, mean: float, reward: float) -> None:
     The same as `record_decision` and then `record_reward`: the promise between them leaves no
     trace.
     """
-    ledger.constant = 1 if _same_mean(ledger, mean) else 0
-    ledger.rounds += 1
-    ledger.baseline_mean = mean
-    ledger.plays += 1
-    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
-    ledger.rewards += 1
-    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
+    _count_round(ledger, mean)
+    _count_play(ledger, mean)
+    _count_reward(ledger, reward)

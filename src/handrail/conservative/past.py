@@ -32,6 +32,8 @@ __all__ = [
     "clipped",
     "martingale",
     "oracle_sums",
+    "past_and_now",
+    "past_of_arms",
     "past_plus_now",
     "self_normalised",
 ]
@@ -99,16 +101,36 @@ def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
 
 
 @compiled
+def past_of_arms(
+    rules: Rules, ledger: Ledger, psi: float, plays: Ints, lower: Floats, truth: Floats
+) -> float:
+    """Return the past bound of S alone over fixed arms, any but `self-normalised`."""
+    if rules.past == ARM_SUMS:
+        return arm_sums(rules, plays, lower)
+    if rules.past == MARTINGALE:
+        return martingale(rules, ledger, psi)
+    if rules.past == ORACLE:
+        return oracle_sums(plays, truth)
+    return 0.0
+
+
+@compiled
 def self_normalised(rules: Rules, centre: float, square: float, beta: float) -> float:
     """Return max(<theta_hat, x> - beta ||x||_{V^-1}, 0), given the product and the squared norm."""
     return clipped(rules, centre - beta * math.sqrt(max(square, 0.0)))
 
 
 @compiled
+def past_and_now(rules: Rules, past: float, lower: Floats, truth: Floats, action: int) -> float:
+    """Return past + max(lower_a, 0), or past + mu_a for an oracle."""
+    now: float = truth[action] if rules.past == ORACLE else max(lower[action], 0.0)
+    return past + now
+
+
+@compiled
 def past_plus_now(
     rules: Rules, past: float, lower: Floats, truth: Floats, certified: Floats
 ) -> None:
-    """Fill in past_and_now(a) = past + max(lower_a, 0), or past + mu_a for an oracle."""
+    """Fill in past_and_now(a) of every action."""
     for action in range(lower.size):
-        now = truth[action] if rules.past == ORACLE else max(lower[action], 0.0)
-        certified[action] = past + now
+        certified[action] = past_and_now(rules, past, lower, truth, action)

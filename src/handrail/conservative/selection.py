@@ -29,6 +29,7 @@ __all__ = [
     "SELECTIONS",
     "TWO_STEP",
     "awaited",
+    "leads",
     "most_optimistic",
     "select",
 ]
@@ -56,13 +57,21 @@ EVENTS: Final = ("optimistic", "safe", "baseline")
 
 
 @compiled
-def most_optimistic(upper: Floats, skip: int) -> int:
-    """Return the lowest index with the largest upper bound, `skip` left out; -1 if none is left."""
+def most_optimistic(upper: Floats, skip: int, other: int = -1) -> int:
+    """Return the lowest index with the largest upper bound, two left out; -1 if none is left."""
     best = -1
     for action in range(upper.size):
-        if action != skip and (best < 0 or upper[action] > upper[best]):
+        if action not in (skip, other) and (best < 0 or upper[action] > upper[best]):
             best = action
     return best
+
+
+@compiled
+def leads(upper: Floats, leader: int, rival: int) -> bool:
+    """Say whether `most_optimistic` still returns the leader, whose bound alone has moved."""
+    if rival < 0 or upper[leader] > upper[rival]:
+        return True
+    return leader < rival and upper[leader] == upper[rival]
 
 
 @compiled

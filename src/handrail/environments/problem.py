@@ -13,9 +13,17 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from handrail import checks
+from handrail.environments.rewards import REWARDS
+from handrail.errors import InputError
 from handrail.records import Floats, Ints
 
-__all__ = ["ContextProblem", "Contexts", "Environment", "FixedProblem", "Problem"]
+__all__ = [
+    "ContextProblem",
+    "Contexts",
+    "Environment",
+    "FixedProblem",
+    "Problem",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +55,14 @@ class FixedProblem:
     theta_bound: float
 
     def __post_init__(self) -> None:
-        """Check the shapes, and turn arrays into what compiled code expects."""
+        """Check the parts, and turn arrays into what compiled code expects."""
         means = checks.array("means", self.means, (None,))
+        _check_means(means)
         object.__setattr__(self, "means", means)
+        _check_scalars(self)
         if self.features is not None:
             features = checks.array("features", self.features, (means.size, None))
+            checks.finite("features", features)
             object.__setattr__(self, "features", features)
         object.__setattr__(self, "baseline", checks.index("baseline", self.baseline, means.size))
 
@@ -71,7 +82,7 @@ class Contexts(NamedTuple):
     """(rounds,): the baseline's action in each round."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextProblem:
     """Actions whose features are new every round, and a baseline that changes with them.
 
@@ -99,6 +110,43 @@ class ContextProblem:
     theta_bound: float
     feature_bound: float
     baseline_lower: float
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before a round is brought."""
+        checks.whole("actions", self.actions)
+        checks.whole("dim", self.dim)
+        checks.positive("feature_bound", self.feature_bound)
+        if not 0.0 <= checks.number("baseline_lower", self.baseline_lower) <= 1.0:
+            raise InputError("baseline_lower", f"{self.baseline_lower:g} is outside [0, 1]")
+        _check_scalars(self)
+
+    def bring(self, run: int, start: int, stop: int) -> Contexts:
+        """Return `contexts(run, start, stop)`, checked, as what compiled code expects."""
+        size = stop - start
+        brought = self.contexts(run, start, stop)
+        shape = (size, self.actions, self.dim)
+        features = checks.finite("features", checks.array("features", brought[0], shape))
+        means = checks.array("means", brought[1], shape[:2])
+        _check_means(means)
+        baselines = np.ascontiguousarray(brought[2], np.int64)
+        inside = baselines.shape == shape[:1] and (0 <= baselines.min() <= baselines.max())
+        if not inside or baselines.max() >= self.actions:
+            raise InputError(
+                "baselines", "are not one action for each round", f"bring {size} from 0 up"
+            )
+        return Contexts(features, means, baselines)
+
+
+def _check_means(means: Floats) -> None:
+    """Refuse means outside [0, 1]."""
+    if not (means.min() >= 0.0 and means.max() <= 1.0):
+        raise InputError("means", "lie outside [0, 1]", "shift and scale rewards to that range")
+
+
+def _check_scalars(problem: FixedProblem | ContextProblem) -> None:
+    checks.one_of("rewards", problem.rewards, REWARDS)
+    checks.positive("noise", problem.noise)
+    checks.positive("theta_bound", problem.theta_bound)
 
 
 Problem: TypeAlias = FixedProblem | ContextProblem

@@ -157,7 +157,8 @@ class Claim:
     holds : bool or None
         True, False, or None: not answered, `verdict` says why not.
     verdict : str
-        "holds", "does not hold", "not measured at this scale", "not decided" or "not run".
+        "holds", "does not hold", "not measured at this scale", "not decided", "partly run" or
+        "not run".
     why : str
         What the verdict rests on.
     parts : tuple of dict
@@ -208,7 +209,7 @@ def _verdict(
     if any(part.holds is False for part in counted):
         return False, "does not hold"
     if lacking:
-        return None, "not run"
+        return None, "partly run" if parts else "not run"
     if any(part.holds is None and part.scale for part in counted):
         return None, "not measured at this scale"
     if any(part.holds is None for part in counted):
@@ -228,7 +229,7 @@ def _reason(evidence: Sequence[Evidence], holds: bool | None) -> str:
     ]
     if not found:
         return ""
-    return f"{'Against it' if holds is False else 'Cannot be told from 0'}: {'; '.join(found)}."
+    return f"{'Against it' if holds is False else 'Cannot be told'}: {'; '.join(found)}."
 
 
 def _answer(

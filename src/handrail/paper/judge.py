@@ -1,8 +1,8 @@
 """When a measured number bears out what the paper says; the rules, in one place.
 
-- A stated number holds if the 95 % interval contains it or the measurement is within 5
-  percentage points of it.
-- "More than x" ("less than x") holds if the measurement or an end of its interval reaches x.
+- A stated number holds if the measurement is within 5 percentage points of it, "more than x"
+  ("less than x") if the measurement is on that side of x. Where it is not, but the 95 % interval
+  reaches it, the claim is left open: more noise never makes a claim hold.
 - A direction holds if the whole interval is on its side, fails if the whole interval is on the
   other side, and is left open if the interval contains 0.
 - A stated number that depends on the horizon or on the number of models is judged only at the
@@ -22,7 +22,7 @@ TOLERANCE: Final = 0.05
 """Shares that differ by no more are called equal."""
 
 
-def matches(found: Interval, stated: float, tolerance: float = TOLERANCE) -> bool:
+def matches(found: Interval, stated: float, tolerance: float = TOLERANCE) -> bool | None:
     """Judge a stated number.
 
     Parameters
@@ -36,27 +36,33 @@ def matches(found: Interval, stated: float, tolerance: float = TOLERANCE) -> boo
 
     Returns
     -------
-    bool
-        Whether it holds.
+    bool or None
+        Whether it holds; None where these runs cannot tell.
 
     Examples
     --------
     >>> matches(Interval(0.40, 0.39, 0.41), 0.43), matches(Interval(0.30, 0.25, 0.44), 0.43)
-    (True, True)
+    (True, None)
     >>> matches(Interval(0.30, 0.28, 0.32), 0.43)
     False
     """
-    return found.low <= stated <= found.high or abs(found.measured - stated) <= tolerance
+    if abs(found.measured - stated) <= tolerance:
+        return True
+    return None if found.low <= stated <= found.high else False
 
 
-def at_least(found: Interval, stated: float) -> bool:
+def at_least(found: Interval, stated: float) -> bool | None:
     """Judge "more than"; see `matches`."""
-    return max(found.measured, found.high) >= stated
+    if found.measured >= stated:
+        return True
+    return None if found.high >= stated else False
 
 
-def at_most(found: Interval, stated: float) -> bool:
+def at_most(found: Interval, stated: float) -> bool | None:
     """Judge "less than"; see `matches`."""
-    return min(found.measured, found.low) <= stated
+    if found.measured <= stated:
+        return True
+    return None if found.low <= stated else False
 
 
 def above(found: Interval, level: float = 0.0) -> bool | None:

@@ -17,13 +17,19 @@ from handrail.paper.words import listed, with_interval
 __all__ = ["Entry", "Report", "claims_markdown", "measured_text", "render"]
 
 _RULES: Final = (
-    "Measured: the headline number of each claim with a 95 % interval. Intervals resample problems "
-    "and then runs within them, 1,000 times; the worst model is chosen anew in each resample. A "
-    "stated number holds if the interval contains it or the measurement is within 5 percentage "
-    "points; a direction holds if the whole interval is on its side. All numbers of a claim stand "
-    "with its figure."
+    "Measured: the headline number of each claim with a 95 % interval. Intervals resample "
+    "problems and then runs within them, 1,000 times; the worst model is chosen anew in each "
+    "resample, which makes the interval of a worst model a rough guide. A stated number holds "
+    "if the measurement is within 5 percentage points of it, more or less than a number if it "
+    "is on that side, at or below another algorithm, or alike, if within 5 points; where the "
+    "measurement is not, but its interval reaches the number, the claim is not decided. A "
+    "direction holds if the whole interval is on its side. Close to the oracle means at most "
+    "half of CUCB's own distance; a fall may rise again by at most 10 % of itself on the way. "
+    "All numbers of a claim stand with its figure."
 )
-_BANDS: Final = "Bands and bars: 95 %, over the runs of one model, over models for an average."
+_BANDS: Final = (
+    "Bands and bars: 1.96 standard errors, over the runs of one model, over models for an average."
+)
 _MARKS: Final = {"holds": "✓", "does not hold": "✗"}
 _CLASSES: Final = {"holds": "yes", "does not hold": "no"}
 

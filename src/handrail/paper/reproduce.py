@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from handrail import checks
-from handrail._version import __version__
 from handrail.environments.jester import load_jester
 from handrail.errors import InputError
 from handrail.extras import need_extra
@@ -33,6 +32,7 @@ from handrail.simulation.tables import (
     read_tables,
     table_bytes,
     versions,
+    versions_of,
     write_tables,
 )
 
@@ -234,7 +234,9 @@ def _timed(out: Path, workers: int | None) -> Iterator[None]:
     finally:
         spent = before + time.monotonic() - start
         account = {"seconds": round(spent, 3), "workers": workers or cores()}
-        write(out / _TIME, (json.dumps(account) + "\n").encode())
+        # On a full disk the account is lost; what went wrong before must not be hidden by it.
+        with suppress(OSError):
+            write(out / _TIME, (json.dumps(account) + "\n").encode())
 
 
 def _time(out: Path) -> dict[str, Any]:
@@ -268,23 +270,26 @@ def _write_report(out: Path, scale: Scale, seed: int, missing: Mapping[str, str]
     """Judge the claims and write the report from all figures in the folder."""
     evidence: list[Evidence] = []
     entries = []
+    computed_with = versions()
     for name, plan in FIGURES.items():
         picture = out / name / f"{name}.png"
         made = _has_tables(out, name) and picture.is_file()
         if made:
-            evidence += plan.evidence(read_tables(out / name), scale)
+            tables = read_tables(out / name)
+            evidence += plan.evidence(tables, scale)
+            computed_with = versions_of(tables)
         reason = "" if made else missing.get(name, "was not run")
         entries.append(Entry(plan, picture.read_bytes() if made else None, reason))
     account = _time(out)
     claims: dict[str, Any] = {
-        "version": __version__,
+        "version": computed_with["handrail"],
         "scale": scale.name,
         "seed": seed,
         "seconds": account["seconds"],
         "claims": [claim.json() for claim in answer(evidence, missing)],
     }
     _write_json(out / _CLAIMS, claims)
-    page = render(Report(scale, claims, entries, versions(), account["workers"]))
+    page = render(Report(scale, claims, entries, computed_with, account["workers"]))
     write(out / _REPORT, page.encode())
     return Outcome(out / _REPORT, claims, missing)
 

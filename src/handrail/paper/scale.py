@@ -104,6 +104,9 @@ QUICK: Final = Scale(
 )
 """A first look: about half a minute of computation on two cores."""
 
+_OURS: Final = ("contextual", "widths")
+"""Experiments that are not in the paper."""
+
 SCALES: Final[Mapping[str, Scale]] = {scale.name: scale for scale in (QUICK, PAPER)}
 
 
@@ -150,10 +153,11 @@ def scale_note(scale: Scale, experiment: str) -> str:
     >>> scale_note(PAPER, "mab")
     'paper scale: 70 problems × 40 runs, n = 1,000,000'
     >>> scale_note(QUICK, "linear")
-    'quick scale: 8 problems × 4 runs, n = 20,000 (paper scale: 70 × 40, 20,000)'
+    'quick scale: 8 problems × 4 runs, n = 20,000 (paper: 70 × 40, 20,000)'
     """
     size, full = scale.size(experiment), PAPER.size(experiment)
     note = f"{scale.name} scale: {size.problems} problems × {size.runs} runs, n = {size.rounds:,}"
     if size == full:
         return note
-    return f"{note} (paper scale: {full.problems} × {full.runs}, {full.rounds:,})"
+    whole = "full size" if experiment in _OURS else "paper"
+    return f"{note} ({whole}: {full.problems} × {full.runs}, {full.rounds:,})"

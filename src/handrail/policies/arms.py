@@ -10,16 +10,7 @@ from numpy.typing import NDArray
 from handrail.compiled import compiled
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
-from handrail.conservative.past import (
-    ARM_SUMS,
-    MARTINGALE,
-    ORACLE,
-    arm_sums,
-    boundary,
-    martingale,
-    oracle_sums,
-    past_plus_now,
-)
+from handrail.conservative.past import MARTINGALE, boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
 from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
@@ -45,13 +36,8 @@ def decide_arms(
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
     bound_means(rules, ledger, counts, sums, upper, lower)
-    past = 0.0
-    if rules.past == ARM_SUMS:
-        past = arm_sums(rules, plays, lower)
-    elif rules.past == MARTINGALE:
-        past = martingale(rules, ledger, boundary(rules, ledger.rewards))
-    elif rules.past == ORACLE:
-        past = oracle_sums(plays, truth)
+    psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
+    past = past_of_arms(rules, ledger, psi, plays, lower, truth)
     past_plus_now(rules, past, lower, truth, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:

@@ -13,11 +13,9 @@ from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
     MARTINGALE,
-    ORACLE,
     SELF_NORMALISED,
     boundary,
-    martingale,
-    oracle_sums,
+    past_of_arms,
     past_plus_now,
     self_normalised,
 )
@@ -62,10 +60,8 @@ def certify_fixed(
                 rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
             )
     else:
-        if rules.past == MARTINGALE:
-            past = martingale(rules, ledger, boundary(rules, ledger.rewards))
-        elif rules.past == ORACLE:
-            past = oracle_sums(plays, truth)
+        psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
+        past = past_of_arms(rules, ledger, psi, plays, lower, truth)
         past_plus_now(rules, past, lower, truth, certified)
     return past
 

@@ -15,21 +15,17 @@ import numpy as np
 
 from handrail.bounds.arm import arm_width
 from handrail.compiled import compiled
-from handrail.conservative.choice import ACTION, EVENT, PROMISE, conclude
-from handrail.conservative.ledger import need, record_decision, record_play, record_reward
+from handrail.conservative.choice import ACTION, EVENT, PROMISE, conclude, would_be_safe
+from handrail.conservative.ledger import record_decision, record_play, record_reward
 from handrail.conservative.past import (
-    ARM_SUMS,
     MARTINGALE,
     NONE,
-    ORACLE,
-    arm_sums,
     boundary,
-    martingale,
-    oracle_sums,
+    past_and_now,
+    past_of_arms,
     past_plus_now,
 )
-from handrail.conservative.schedule import slack
-from handrail.conservative.selection import OPTIMISTIC_EVENT, awaited
+from handrail.conservative.selection import OPTIMISTIC_EVENT, awaited, leads, most_optimistic
 from handrail.environments.rewards import draw
 from handrail.estimators.means import bound_mean, learn_mean
 from handrail.policies.arms import decide_arms, reward_arms
@@ -103,22 +99,8 @@ def run_arms_plain(
 def _past(
     rules: Rules, ledger: Ledger, boundaries: Floats, plays: Ints, lower: Floats, means: Floats
 ) -> float:
-    if rules.past == ARM_SUMS:
-        return arm_sums(rules, plays, lower)
-    if rules.past == MARTINGALE:
-        return martingale(rules, ledger, boundaries[ledger.rewards])
-    if rules.past == ORACLE:
-        return oracle_sums(plays, means)
-    return 0.0
-
-
-@compiled
-def _runner_up(upper: Floats, leader: int, skip: int) -> int:
-    best = -1
-    for arm in range(upper.size):
-        if arm not in (leader, skip) and (best < 0 or upper[arm] > upper[best]):
-            best = arm
-    return best
+    psi = boundaries[ledger.rewards] if rules.past == MARTINGALE else 0.0
+    return past_of_arms(rules, ledger, psi, plays, lower, means)
 
 
 @compiled
@@ -186,9 +168,7 @@ def run_arms(
             arm = choice[ACTION]
             if held:
                 top = awaited(rules.selection, upper, lower, certified, baseline, mean)
-                while ledger.rounds < stop and not (
-                    top + slack(rules, ledger.rounds + 1) - need(rules, ledger, mean) >= 0.0
-                ):
+                while ledger.rounds < stop and not would_be_safe(rules, ledger, top, mean):
                     record_decision(ledger, mean, True, 0.0)
             else:
                 plays[arm] += 1
@@ -196,27 +176,20 @@ def run_arms(
                 record_reward(ledger, choice[PROMISE], reward)
                 learn_mean(counts, sums, arm, reward)
                 bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
-                if choice[EVENT] == OPTIMISTIC_EVENT or not conservative:
-                    rival = _runner_up(upper, arm, skip)
-                    while ledger.rounds < stop:
-                        if rival >= 0 and not (
-                            upper[arm] > upper[rival]
-                            or (upper[arm] == upper[rival] and arm < rival)
-                        ):
+                # Every selection plays the most optimistic arm while it is safe.
+                streak = choice[EVENT] == OPTIMISTIC_EVENT or not conservative
+                rival = most_optimistic(upper, arm, skip)
+                while streak and ledger.rounds < stop and leads(upper, arm, rival):
+                    if conservative:
+                        past = _past(rules, ledger, boundaries, plays, lower, means)
+                        now = past_and_now(rules, past, lower, means, arm)
+                        if mean > upper[arm] or not would_be_safe(rules, ledger, now, mean):
                             break
-                        if conservative:
-                            if mean > upper[arm]:
-                                break
-                            past = _past(rules, ledger, boundaries, plays, lower, means)
-                            now = means[arm] if rules.past == ORACLE else max(lower[arm], 0.0)
-                            margin = past + now + slack(rules, ledger.rounds + 1)
-                            if not margin - need(rules, ledger, mean) >= 0.0:
-                                break
-                        plays[arm] += 1
-                        reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
-                        record_play(ledger, mean, reward)
-                        learn_mean(counts, sums, arm, reward)
-                        bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
+                    plays[arm] += 1
+                    reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                    record_play(ledger, mean, reward)
+                    learn_mean(counts, sums, arm, reward)
+                    bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
             rounds = ledger.rounds - start
             if actions.size > 0:
                 actions[start : ledger.rounds] = arm

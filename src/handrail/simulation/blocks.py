@@ -1,13 +1,15 @@
 """The work of an experiment, divided into blocks: some runs of one contender on one problem.
 
-A block is named by everything its result depends on, the code included. Experiments that need
-the same block share it, and a run that was interrupted finds what it had finished.
+A block is named by a hash of what its result depends on: handrail's code, the versions of NumPy
+and Numba, the kind of machine, what the environment says of itself, and all settings. Experiments
+that need the same block share it, and a run that was interrupted finds what it had finished.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import numba
 import numpy as np
 
 from handrail import checks
@@ -23,7 +26,7 @@ from handrail.environments.registry import make_environment
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
 from handrail.simulation.moments import GROUP, combine, from_runs, pack
-from handrail.simulation.prepare import policy_parameters, prepare
+from handrail.simulation.prepare import budget_alpha, policy_parameters, prepare
 from handrail.simulation.runner import Interrupted, Task
 
 __all__ = ["Block", "blocks", "entry", "fingerprint", "groups_kept", "tasks"]
@@ -36,9 +39,9 @@ _ENOUGH: Final = 16
 
 @cache
 def fingerprint() -> str:
-    """Return a hash of all code that results depend on."""
+    """Return a hash of the code, the packages and the kind of machine that results depend on."""
     home = Path(__file__).parent.parent
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(f"{np.__version__} {numba.__version__} {platform.machine()}".encode())
     paths = [*home.glob("*.py"), *(path for room in _CODE for path in (home / room).rglob("*.py"))]
     for path in sorted(paths):
         digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes())
@@ -174,7 +177,6 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
         row = contender.row
         parts = [row.estimator, row.past, row.selection, row.schedule]
         chosen = policy_parameters(experiment, contender)
-        alpha = {**experiment.policy, **contender.parameters}.get("alpha")
         for problem in range(experiment.problems):
             for first in range(0, experiment.runs, size):
                 runs = min(size, experiment.runs - first)
@@ -182,7 +184,7 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
                     **shared,
                     "parts": parts,
                     "policy": chosen,
-                    "alpha": alpha,
+                    "alpha": budget_alpha(experiment, contender),
                     "block": [problem, first, runs],
                 }
                 text = json.dumps(facts, sort_keys=True, default=plain)

@@ -104,10 +104,8 @@ def _run_contexts(state: list[Any], problem: ContextProblem, run: int, how: list
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
     for start in range(0, rounds, portion):
-        brought = problem.contexts(run, start, min(start + portion, rounds))
-        features, means = (np.ascontiguousarray(each, np.float64) for each in brought[:2])
-        baselines = np.ascontiguousarray(brought.baselines, np.int64)
-        given = [*state, features, means, baselines, *how, *learned]
+        brought = problem.bring(run, start, min(start + portion, rounds))
+        given = [*state, *brought, *how, *learned]
         run_contexts(*given)
 
 

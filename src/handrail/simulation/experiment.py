@@ -99,17 +99,26 @@ class Experiment:
         checks.one_of("engine", self.engine, ENGINES)
         if not self.contenders:
             raise InputError("algorithms", "none is given", "name at least one")
+        seen = set()
         for contender in self.contenders:
-            _ = contender.row  # an unknown name is refused here
+            shown = (contender.row.name, *sorted({**self.labels, **contender.labels}.items()))
+            if shown in seen:
+                raise InputError(
+                    "algorithms",
+                    f"{contender.row.name} is there twice",
+                    "name each once, or tell them apart by the labels of Contender",
+                )
+            seen.add(shown)
 
     def settings(self) -> dict[str, Any]:
         """Return all of it as plain data, ready for JSON."""
         settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self), default=plain))
-        return settings
+        names = [contender.row.name for contender in self.contenders]
+        return {"algorithms": ", ".join(names), **settings}
 
 
 def plain(value: object) -> Any:
-    """Turn a NumPy number or a path into what JSON can hold; for ``json.dumps(default=plain)``.
+    """Turn NumPy's numbers, paths and mappings into what JSON holds, for ``json.dumps(default=)``.
 
     Parameters
     ----------
@@ -118,13 +127,15 @@ def plain(value: object) -> Any:
 
     Returns
     -------
-    int, float, bool, list or str
+    int, float, bool, list, dict or str
         The same in plain Python.
     """
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     raise InputError(
         "parameters", f"{value!r} cannot be written down", "pass numbers, text and lists of them"
     )

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import ACTION, EVENT, PROMISE
-from handrail.conservative.ledger import need, record_decision
-from handrail.conservative.schedule import slack
+from handrail.conservative.choice import ACTION, EVENT, PROMISE, would_be_safe
+from handrail.conservative.ledger import record_decision
 from handrail.conservative.selection import awaited
 from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
@@ -97,9 +96,7 @@ def run_fixed(
             elif shortcuts and ledger.rounds < stop:
                 certify_fixed(rules, ledger, plays, estimate, gram, cross, means, work)
                 top = awaited(rules.selection, work[0], work[1], work[2], baseline, mean)
-                while ledger.rounds < stop and not (
-                    top + slack(rules, ledger.rounds + 1) - need(rules, ledger, mean) >= 0.0
-                ):
+                while ledger.rounds < stop and not would_be_safe(rules, ledger, top, mean):
                     record_decision(ledger, mean, True, 0.0)
             rounds = ledger.rounds - start
             if actions.size > 0:

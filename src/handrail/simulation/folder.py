@@ -7,11 +7,12 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from handrail.errors import InputError
 from handrail.files import write
+from handrail.simulation.experiment import plain
 from handrail.simulation.store import check_unused
 
 __all__ = ["SETTINGS", "open_folder"]
@@ -61,7 +62,7 @@ def open_folder(
         It is no folder, cannot be written, has too little space, holds other results or files of
         others, or (with `force`) another process works in it.
     """
-    wanted = json.loads(json.dumps(settings, allow_nan=False, default=_plain))
+    wanted = json.loads(json.dumps(settings, allow_nan=False, default=plain))
     mine = [_inside(name) for name in (SETTINGS, *owned)]
     existing = _check_usable(path)
     there = [path / each for each in mine] if existing == path else []
@@ -214,14 +215,3 @@ def _list(names: Iterable[str]) -> str:
 def _show(value: Any) -> str:
     text = "unset" if value is _MISSING else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _plain(value: Any) -> Any:
-    """Return as JSON can hold it what it holds no word for."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    if hasattr(value, "tolist"):  # NumPy's
-        return value.tolist()
-    raise TypeError(f"settings cannot hold {value!r}")

@@ -14,7 +14,7 @@ from handrail.records import Ints
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment
 
-__all__ = ["policy_parameters", "prepare"]
+__all__ = ["budget_alpha", "policy_parameters", "prepare"]
 
 _MOST_ARMS: Final = 4096
 """Arm space takes K^2 numbers a run: 128 MB at this K."""
@@ -58,12 +58,20 @@ def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str,
             known = field in DEFAULTS
             raise InputError(
                 field,
-                "is the environment's to say" if known else "is no parameter of a policy",
-                "leave it out" if known else nearest(field, _FREE),
+                "is not for a simulation to say" if known else "is no parameter of a policy",
+                "leave it out: problems say it, and rewards come at once"
+                if known
+                else nearest(field, _FREE),
             )
     common = {**_DEFAULTS, **experiment.policy}
     used = used_parameters(contender.row, {**DEFAULTS, **common, **contender.parameters})
     return {k: v for k, v in common.items() if k in used} | dict(contender.parameters)
+
+
+def budget_alpha(experiment: Experiment, contender: Contender) -> float:
+    """Return the alpha that budgets are measured with, also of algorithms that know none."""
+    alpha = {**_DEFAULTS, **experiment.policy, **contender.parameters}["alpha"]
+    return checks.share("alpha", alpha)
 
 
 def prepare(
@@ -93,12 +101,11 @@ def prepare(
         _check_bounds(problem, chosen)
     given: dict[str, Any] = {**DEFAULTS, **_told(row, problem), **chosen}
     settings = settle(row, given, warn=False)
-    alpha = {**_DEFAULTS, **experiment.policy, **contender.parameters}["alpha"]
     return Entry(
         algorithm=row,
         problem=problem,
         rules=settings.rules,
-        alpha=checks.share("alpha", alpha),
+        alpha=budget_alpha(experiment, contender),
         engine=experiment.engine,
         seed=experiment.seed,
         index=index,

@@ -38,8 +38,8 @@ class Task:
     kind : str
         What its rounds cost: tasks of one kind cost about the same per round.
     compute : callable
-        Returns the result. It releases the interpreter's lock, looks at the event every few
-        milliseconds and raises `Interrupted` once it is set.
+        Returns the result. It releases the interpreter's lock, looks at the event between runs
+        and raises `Interrupted` once it is set.
     """
 
     key: str

@@ -26,7 +26,7 @@ _STORE: Final = "blocks.sqlite"
 
 def make_experiment(
     environment: str,
-    algorithms: Iterable[str | Algorithm],
+    algorithms: Iterable[str | Algorithm | Contender],
     parameters: Mapping[str, Any],
     **size: Any,
 ) -> Experiment:
@@ -36,7 +36,7 @@ def make_experiment(
     ----------
     environment : str
         The name of an environment.
-    algorithms : iterable of str or Algorithm
+    algorithms : iterable of str, Algorithm or Contender
         Who is compared.
     parameters : mapping
         Of the environment, of policies, or of one: see `simulate`.
@@ -51,12 +51,10 @@ def make_experiment(
     own = parameter_names(environment)
     if isinstance(algorithms, str):
         raise InputError("algorithms", f"{algorithms!r} is one name", "pass a list of names")
-    rows = [Contender(each).row for each in algorithms]
-    if len({row.name for row in rows}) < len(rows):
-        raise InputError("algorithms", "one is named twice", "name each once")
+    given = [each if isinstance(each, Contender) else Contender(each) for each in algorithms]
     drawn: dict[str, Any] = {}
     common: dict[str, Any] = {}
-    single: dict[str, dict[str, Any]] = {row.name: {} for row in rows}
+    single: dict[str, dict[str, Any]] = {each.row.name: {} for each in given}
     places = {"environment": drawn, "policy": common, **single}
     for name, value in parameters.items():
         place, dot, field = name.rpartition(".")
@@ -73,7 +71,10 @@ def make_experiment(
         if field in places[place]:
             raise InputError(field, "is given twice", "give it once")
         places[place][field] = value
-    contenders = tuple(Contender(row, single[row.name]) for row in rows)
+    contenders = tuple(
+        Contender(each.row, {**single[each.row.name], **each.parameters}, each.labels)
+        for each in given
+    )
     experiment = Experiment(environment, drawn, contenders, policy=common, **size)
     used = {"alpha"}.union(*(policy_parameters(experiment, each) for each in contenders))
     for field in common:
@@ -92,7 +93,7 @@ def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
 def simulate(
     environment: str,
     *,
-    algorithms: Sequence[str | Algorithm],
+    algorithms: Sequence[str | Algorithm | Contender],
     rounds: int,
     runs: int = 10,
     problems: int = 1,
@@ -112,8 +113,9 @@ def simulate(
     ----------
     environment : str
         One of `handrail.environment_names()`.
-    algorithms : sequence of str or Algorithm
-        Names from the catalogue, or parts put together by hand.
+    algorithms : sequence of str, Algorithm or Contender
+        Names from the catalogue, or parts put together by hand. A `handrail.Contender` is an
+        algorithm with parameters of its own and labels, which become columns of the table.
     rounds, runs, problems : int
         The horizon, the runs of each problem, and how many problems are drawn.
     seed : int, default=0

@@ -1,7 +1,7 @@
 """Where finished blocks are kept, by key: in memory, or in one SQLite file that survives a crash.
 
-A key is a content address: it names everything its block depends on. The same key is the same
-block, whichever run, figure or machine computed it.
+A key is a content address: it names what its block depends on. The same key is the same block,
+whichever run or figure computed it.
 """
 
 from __future__ import annotations

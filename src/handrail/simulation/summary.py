@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from handrail.simulation.experiment import Experiment
+from handrail.simulation.experiment import Experiment, Label
 from handrail.simulation.meter import ROUNDING
 from handrail.simulation.tables import Tables
 
 __all__ = ["summarise"]
+
+
+def _rows(table: Any, name: str, labels: Mapping[str, Label]) -> NDArray[np.bool_]:
+    """Return which rows of a table are those of a contender."""
+    wanted = {"algorithm": name, **labels}
+    same = [np.array(table.column(key).to_pylist()) == value for key, value in wanted.items()]
+    return np.asarray(np.logical_and.reduce(same))
 
 
 def summarise(experiment: Experiment, tables: Tables) -> list[dict[str, Any]]:
@@ -36,8 +45,8 @@ def summarise(experiment: Experiment, tables: Tables) -> list[dict[str, Any]]:
     last = np.array(curves["round"]) == max(curves["round"])
     rows = []
     for contender in experiment.contenders:
-        name = contender.row.name
-        mine = column["algorithm"] == name
+        labels = {**experiment.labels, **contender.labels}
+        mine = _rows(tables.runs, contender.row.name, labels)
         regret, problem = column["regret"][mine], column["problem"][mine]
         means = np.array([regret[problem == each].mean() for each in np.unique(problem)])
         spread = means if len(means) > 1 else regret
@@ -48,10 +57,11 @@ def summarise(experiment: Experiment, tables: Tables) -> list[dict[str, Any]]:
             # A run that reached no checkpoint has promised nothing yet.
             reached = column["smallest_budget_at_checkpoints"][mine]
             promised = np.array([0.0 if low is None else low for low in reached])
-        at_end = last & (np.array(curves["algorithm"]) == name)
+        at_end = last & _rows(tables.curves, contender.row.name, labels)
         rows.append(
             {
-                "algorithm": name,
+                "algorithm": contender.row.name,
+                **contender.labels,
                 "regret": float(means.mean()),
                 "regret_se": error,
                 "budget": float(np.array(curves["budget_mean"])[at_end].mean()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.extras import need_extra
+from handrail.files import write
 from handrail.records import Floats
 from handrail.simulation.blocks import blocks, groups_kept
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
@@ -27,6 +29,7 @@ __all__ = [
     "read_tables",
     "table_bytes",
     "versions",
+    "versions_of",
     "write_tables",
 ]
 
@@ -70,8 +73,10 @@ def table_bytes(experiments: Sequence[Experiment]) -> int:
         pairs = len(experiment.contenders) * experiment.problems
         points = len(recorded_rounds(experiment.rounds, experiment.points))
         # Six numbers a point and group of runs, six a run; a table has some ten columns.
-        numbers = points * (6 * groups_kept(experiment) + 10) + 16 * experiment.runs + 256
-        total += 8 * pairs * numbers
+        groups = groups_kept(experiment)
+        numbers = points * (6 * groups + 10) + 16 * experiment.runs
+        # A block is a file within a file: two kilobytes whatever it holds.
+        total += pairs * (8 * numbers + 2048 * groups)
     return total
 
 
@@ -82,7 +87,13 @@ def _pairs(
     parts: list[Moments] = []
     measured: list[Floats] = []
     for key, piece in blocks(experiment, block):
-        moments, runs = unpack(store.get(key))
+        try:
+            payload = store.get(key)
+        except KeyError:
+            raise InputError(
+                "environment", "its problems changed while they were simulated", "run it again"
+            ) from None
+        moments, runs = unpack(payload)
         parts += moments
         measured.append(runs)
         if piece.first + piece.runs == experiment.runs:
@@ -173,6 +184,23 @@ def _batch(pa: Any, common: dict[str, Any], columns: dict[str, Any], more: dict[
     return pa.table({**leading, **columns, **trailing})
 
 
+def versions_of(tables: Tables) -> dict[str, str]:
+    """Return the versions that computed tables which were read from files.
+
+    Parameters
+    ----------
+    tables : Tables
+        What `read_tables` returned.
+
+    Returns
+    -------
+    dict
+        By name.
+    """
+    note: dict[str, dict[str, str]] = json.loads(tables.curves.schema.metadata[_METADATA])
+    return note["versions"]
+
+
 def versions() -> dict[str, str]:
     """Return the versions that results may depend on.
 
@@ -205,20 +233,19 @@ def write_tables(tables: Tables, folder: Path, settings: Mapping[str, Any]) -> N
     parquet = need_extra("pyarrow.parquet", "simulation")
     folder.mkdir(parents=True, exist_ok=True)
     note = json.dumps({"settings": settings, "versions": versions()}, default=plain)
-    for name, table in zip(Tables._fields, tables, strict=True):
-        target = folder / f"{name}.parquet"
-        part = target.with_suffix(".part")
+    for name, table in zip(TABLE_FILES, tables, strict=True):
+        buffer = io.BytesIO()
+        parquet.write_table(
+            table.replace_schema_metadata({_METADATA: note}), buffer, compression="zstd"
+        )
         try:
-            parquet.write_table(
-                table.replace_schema_metadata({_METADATA: note}), part, compression="zstd"
-            )
-            part.replace(target)
+            write(folder / name, buffer.getvalue())
         except OSError as error:
             raise InputError(
-                "out", f"{target.name} cannot be written: {error}", "free some space and run again"
+                "out",
+                f"{folder / name} cannot be written: {error.strerror}",
+                "free some space and run the same command again",
             ) from error
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def read_tables(folder: Path) -> Tables:
@@ -236,8 +263,8 @@ def read_tables(folder: Path) -> Tables:
     """
     parquet = need_extra("pyarrow.parquet", "simulation")
     read = []
-    for name in Tables._fields:
-        path = folder / f"{name}.parquet"
+    for name in TABLE_FILES:
+        path = folder / name
         try:
             read.append(parquet.read_table(path))
         except (OSError, ValueError) as error:

@@ -16,8 +16,8 @@ from handrail.paper.drawing.sheet import new_sheet, plain_axes
 __all__ = ["draw_budget", "early_rounds", "shade", "zoom"]
 
 _LOST: Final = "#D55E00"
-_SHARE_IF_NEVER: Final = 0.05
-"""The part of the horizon that is zoomed into where no budget goes negative."""
+_IF_NEVER: Final = 1000
+"""The rounds that are zoomed into where no budget goes negative."""
 
 
 def early_rounds(loaded: Loaded, view: View) -> int:
@@ -40,7 +40,7 @@ def early_rounds(loaded: Loaded, view: View) -> int:
     last = int(first.rounds[-1])
     below = first.rounds[mean < 0]
     if not below.size:
-        return max(1, int(_SHARE_IF_NEVER * last))
+        return min(last, _IF_NEVER)
     return min(last, int(1.25 * below[-1]) + 1)
 
 
@@ -64,8 +64,12 @@ def zoom(axes: Axes, loaded: Loaded, view: View) -> None:
         shown = mean[values.rounds <= most]
         lows.append(float(shown.min()))
         highs.append(float(shown.max()))
-    depth = max(-min(lows), 0.15 * max(highs), 1e-9)
-    axes.set_ylim(-1.15 * depth, min(1.05 * max(highs), 2.0 * depth) + 0.05 * depth)
+    top = max(*highs, 1e-9)
+    if min(lows) < 0.0:
+        depth = max(-min(lows), 0.15 * top)
+        axes.set_ylim(-1.15 * depth, min(1.05 * top, 2.0 * depth) + 0.05 * depth)
+    else:
+        axes.set_ylim(-0.1 * top, 1.05 * top)
     axes.set_xlim(0, most)
 
 

@@ -77,7 +77,7 @@ def draw_checkpoints(
     axes.set_xscale("log")
     plain_axes(
         axes,
-        f"{algorithm} above {free} at the last round, mean over models with 95 % bars",
+        f"{algorithm} above {free} at the last round, mean over models, bars: 1.96 s.e.",
         "rounds between checkpoints, T",
         f"regret of {algorithm} − regret of {free}",
     )

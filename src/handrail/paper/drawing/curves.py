@@ -16,7 +16,7 @@ from handrail.records import Floats
 __all__ = ["NORMAL", "View", "draw_lines", "load", "views"]
 
 NORMAL: Final = 1.96
-"""Standard errors to either side of a band: about 95 %."""
+"""Standard errors to either side of a band: 95 % where there are many runs."""
 
 _FEW: Final = 7
 """More bands than this are drawn lighter, or the lines drown."""
@@ -77,7 +77,7 @@ def load(curves: Any, quantity: str, lines: Sequence[Line]) -> Loaded:
 
 
 def draw_lines(axes: Axes, loaded: Loaded, view: View, *, most: float = np.inf) -> None:
-    """Draw curves with 95 % bands.
+    """Draw curves with bands of 1.96 standard errors.
 
     Parameters
     ----------

@@ -76,6 +76,24 @@ def _rise(start: int, stop: int) -> Statistic:
     return largest
 
 
+def _spent(runs: Any, algorithm: str, rank: int, found: Floats) -> str:
+    """Say what was played at the smallest T and at the one with the most regret."""
+    gaps = gaps_of(runs, algorithm)
+    top = gaps[int(found.mean(axis=(1, 2)).argmax())]
+    shares = [
+        per_run(runs, event, algorithm=algorithm, checkpoint_every=int(gap), baseline_rank=rank)
+        for gap in (gaps[0], top)
+        for event in ("e2", "e3")
+    ]
+    e2, e3, e2_top, e3_top = (percent(float(share.mean())) for share in shares)
+    return (
+        f" At rank {rank} it is largest at T = {top:,}: there the slack is spent on the most "
+        f"optimistic actions at the start of each phase and the baseline is played for the rest "
+        f"({e3_top} of the rounds, {e3} at T = {gaps[0]:,}); without slack other safe actions are "
+        f"played instead (E2: {e2} at T = {gaps[0]:,}, {e2_top} there)."
+    )
+
+
 def trend(figure: str, runs: Any, algorithm: str, free: str, ranks: Sequence[int]) -> Evidence:
     """Return the evidence of one figure on `checkpoints`.
 
@@ -133,9 +151,13 @@ def trend(figure: str, runs: Any, algorithm: str, free: str, ranks: Sequence[int
     saved = listed(
         [f"{number(fall.measured)} (rank {r})" for r, fall in zip(ranks, falls, strict=True)]
     )
+    worst = max(range(len(ranks)), key=lambda index: rises[index].measured)
+    events = ""
+    if rises[worst].measured > _RISE:
+        events = _spent(runs, algorithm, ranks[worst], blocks[worst])
     why = (
         f"{figure}: from T = 1 to T = n the difference to {free} falls by {saved}; on the way it "
         f"rises by at most {percent(max(rise.measured for rise in rises))} of its fall "
-        f"(up to {percent(_RISE)} is let pass)."
+        f"(up to {percent(_RISE)} is let pass).{events}"
     )
     return Evidence("checkpoints", figure, tuple(parts), why)

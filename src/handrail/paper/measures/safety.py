@@ -12,6 +12,7 @@ from handrail.paper.bootstrap import Interval, bootstrap
 from handrail.paper.claims import Evidence, Part
 from handrail.paper.numbers import curve, per_run, pick
 from handrail.paper.words import number, percent
+from handrail.simulation.meter import ROUNDING
 
 __all__ = ["exact_share", "safe"]
 
@@ -45,14 +46,12 @@ def exact_share(hits: int, trials: int) -> Interval:
 
 def _kept(runs: Any, every_round: Sequence[str], checkpoints: str | None) -> list[Part]:
     """Return the parts on the algorithms that make a promise."""
-    compute_rounds = [
-        np.asarray(pick(runs, algorithm=name).column("violations").to_numpy())
-        for name in every_round
-    ]
-    broken = np.concatenate(compute_rounds) > 0
+    violations = [per_run(runs, "violations", algorithm=name) for name in every_round]
+    # The algorithms see the same rewards: a run counts once, whoever broke its promise in it.
+    broken = np.any(np.array(violations) > 0, axis=0)
     parts = [
         Part(
-            "runs of conservative algorithms with a round below 0",
+            "runs in which a conservative algorithm has a round below 0",
             exact_share(int(broken.sum()), broken.size),
             "none",
             not broken.any(),
@@ -61,7 +60,7 @@ def _kept(runs: Any, every_round: Sequence[str], checkpoints: str | None) -> lis
     if checkpoints is not None:
         rows = pick(runs, algorithm=checkpoints)
         smallest = np.asarray(rows.column("smallest_budget_at_checkpoints").to_numpy(), float)
-        below = smallest < 0  # a run without a checkpoint has no number, and breaks nothing
+        below = smallest < -ROUNDING  # a run without a checkpoint has no number, and breaks nothing
         parts.append(
             Part(
                 f"runs of {checkpoints} below 0 at a checkpoint",

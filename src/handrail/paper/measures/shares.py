@@ -59,5 +59,8 @@ def e2_share(runs: Any, scale: Scale) -> Evidence:
             f"{name} {percent(float(models.mean()))} ± {percent(spread)} "
             f"({inside} of {models.size} models within 38.7 % ± 9 %)"
         )
-    why = f"Mean ± standard deviation over models: {'; '.join(texts)}. CLUCB2 is judged."
+    why = (
+        f"Mean ± standard deviation over models: {'; '.join(texts)}. The paper does not say which "
+        "algorithm it counted, nor how it drew the models; CLUCB2, which it is about, is judged."
+    )
     return Evidence("e2-share", "e2-share", tuple(parts), why)
