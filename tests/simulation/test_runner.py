@@ -17,7 +17,8 @@ import pytest
 
 from handrail.errors import InputError
 from handrail.simulation.progress import Progress
-from handrail.simulation.runner import Interrupted, Task, cores, rounds_by_kind, run
+from handrail.simulation.runner import Task, cores, rounds_by_kind, run
+from handrail.simulation.stop import Interrupted, Stop
 from handrail.simulation.store import MemoryStore, SqliteStore
 
 LIMIT = 30.0
@@ -25,7 +26,8 @@ LIMIT = 30.0
 
 CHILD = """
 import hashlib, os, sys, threading
-from handrail.simulation.runner import Interrupted, Task, run
+from handrail.simulation.runner import Task, run
+from handrail.simulation.stop import Interrupted
 from handrail.simulation.store import SqliteStore
 
 def say(text):
@@ -54,11 +56,11 @@ with SqliteStore(path) as store:
 """
 
 
-def task(key: str, compute: Callable[[threading.Event], bytes] | None = None) -> Task:
+def task(key: str, compute: Callable[[Stop], bytes] | None = None) -> Task:
     return Task(key, 10, "arms", compute or (lambda stop: key.encode()))
 
 
-def until_stopped(stop: threading.Event) -> bytes:
+def until_stopped(stop: Stop) -> bytes:
     assert stop.wait(LIMIT)
     raise Interrupted
 
@@ -83,7 +85,7 @@ def test_stored_tasks_are_skipped() -> None:
     computed: list[str] = []
 
     def work(key: str) -> Task:
-        def compute(stop: threading.Event) -> bytes:
+        def compute(stop: Stop) -> bytes:
             computed.append(key)
             return key.encode()
 
@@ -105,7 +107,7 @@ def test_as_many_at_a_time_as_there_are_workers() -> None:
     barrier = threading.Barrier(3)
     running, most, lock = 0, 0, threading.Lock()
 
-    def compute(stop: threading.Event) -> bytes:
+    def compute(stop: Stop) -> bytes:
         nonlocal running, most
         with lock:
             running += 1
@@ -137,11 +139,11 @@ def test_an_error_stops_the_others_and_names_its_task() -> None:
     store = MemoryStore()
     holds = threading.Event()
 
-    def hold(stop: threading.Event) -> bytes:
+    def hold(stop: Stop) -> bytes:
         holds.set()
         return until_stopped(stop)
 
-    def fail(stop: threading.Event) -> bytes:
+    def fail(stop: Stop) -> bytes:
         assert holds.wait(LIMIT)
         raise ZeroDivisionError("no")
 
@@ -159,12 +161,12 @@ def test_what_finishes_while_stopping_is_kept() -> None:
     store = MemoryStore()
     began = threading.Event()
 
-    def finish(stop: threading.Event) -> bytes:
+    def finish(stop: Stop) -> bytes:
         began.set()
         assert stop.wait(LIMIT)
         return b"finished all the same"
 
-    def fail(stop: threading.Event) -> bytes:
+    def fail(stop: Stop) -> bytes:
         assert began.wait(LIMIT)
         raise MemoryError
 
@@ -187,7 +189,7 @@ def test_a_store_that_is_full_stops_the_run() -> None:
 
 
 def test_a_task_that_stops_unasked_is_an_error() -> None:
-    def compute(stop: threading.Event) -> bytes:
+    def compute(stop: Stop) -> bytes:
         raise Interrupted
 
     with pytest.raises(Interrupted) as caught:

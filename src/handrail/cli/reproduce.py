@@ -90,6 +90,7 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
             "verdict": claim["verdict"],
             "measured [95 % interval]": measured_text(claim),
             "paper": claim["paper"],
+            "what was measured": claim["what"],
         }
         for claim in claims
     ]

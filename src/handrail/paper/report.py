@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final
 
@@ -12,23 +12,25 @@ from handrail.paper.bootstrap import Interval
 from handrail.paper.plan import FigurePlan
 from handrail.paper.report_style import STYLE
 from handrail.paper.scale import Scale, scale_note
-from handrail.paper.words import listed, with_interval
+from handrail.paper.words import listed, number, with_interval
 
 __all__ = ["Entry", "Report", "claims_markdown", "measured_text", "render"]
 
 _RULES: Final = (
     "Measured: the headline number of each claim with a 95 % interval. Intervals resample "
     "problems and then runs within them, 1,000 times; the worst model is chosen anew in each "
-    "resample, which makes the interval of a worst model a rough guide. A stated number holds "
-    "if the measurement is within 5 percentage points of it, more or less than a number if it "
-    "is on that side, at or below another algorithm, or alike, if within 5 points; where the "
-    "measurement is not, but its interval reaches the number, the claim is not decided. A "
-    "direction holds if the whole interval is on its side. Close to the oracle means at most "
-    "half of CUCB's own distance; a fall may rise again by at most 10 % of itself on the way. "
-    "All numbers of a claim stand with its figure."
+    "resample, which makes the interval of a worst model a rough guide; shares of runs that "
+    "broke a promise have exact (Clopper-Pearson) intervals, as if runs were independent. A "
+    "stated number holds if the measurement is within 5 percentage points of it, more or less "
+    "than a number if it is on that side, at or below another algorithm, or alike, if within 5 "
+    "points; where the measurement is not, but its interval reaches the number, the claim is "
+    "not decided. A direction holds if the whole interval is on its side. Close to the oracle "
+    "means at most half of CUCB's own distance; a fall may rise again by at most 10 % of itself "
+    "on the way. All numbers of a claim stand with its figure."
 )
 _BANDS: Final = (
-    "Bands and bars: 1.96 standard errors, over the runs of one model, over models for an average."
+    "Bands and bars: 1.96 standard errors, over the runs of one model, over models for an average, "
+    "unless the picture says otherwise."
 )
 _MARKS: Final = {"holds": "✓", "does not hold": "✗"}
 _CLASSES: Final = {"holds": "yes", "does not hold": "no"}
@@ -46,11 +48,14 @@ class Entry:
         Its PNG; None if it was not made.
     missing : str
         Why it was not made.
+    regrets : mapping
+        Where the algorithms ended, averaged over models: mean and standard error by name.
     """
 
     plan: FigurePlan
     picture: bytes | None
     missing: str = ""
+    regrets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -243,10 +248,21 @@ def _figure(entry: Entry, scale: Scale, claims: Sequence[Mapping[str, Any]]) -> 
             f"<figcaption>{escape(plan.settings)}; {escape(scale_note(scale, plan.size))}.",
             f"{_BANDS}</figcaption></figure>",
             _numbers(plan.name, claims),
+            _regrets(entry.regrets),
             _files(name),
         ]
     parts += [f'<p class="small">{_coded(note)}</p>' for note in plan.notes]
     return "\n".join(part for part in [*parts, "</section>"] if part)
+
+
+def _regrets(regrets: Mapping[str, tuple[float, float]]) -> str:
+    if not regrets:
+        return ""
+    texts = [f"{name} {number(mean)} ± {number(se)}" for name, (mean, se) in regrets.items()]
+    return (
+        '<p class="small">Regret at the last round, average over models ± standard error: '
+        f"{escape(', '.join(texts))}.</p>"
+    )
 
 
 def _files(name: str) -> str:
@@ -288,8 +304,10 @@ def _numbers(figure: str, claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _part_verdict(part: Mapping[str, Any]) -> str:
+    if not part["counts"]:
+        return "<small>for comparison</small>"
     if part["holds"] is None:
-        return "" if part["counts"] else "<small>for comparison</small>"
+        return ""
     return _badge("holds" if part["holds"] else "does not hold")
 
 

@@ -279,7 +279,8 @@ def _write_report(out: Path, scale: Scale, seed: int, missing: Mapping[str, str]
             evidence += plan.evidence(tables, scale)
             computed_with = versions_of(tables)
         reason = "" if made else missing.get(name, "was not run")
-        entries.append(Entry(plan, picture.read_bytes() if made else None, reason))
+        shown = picture.read_bytes() if made else None
+        entries.append(Entry(plan, shown, reason, _regrets(out / name) if made else {}))
     account = _time(out)
     claims: dict[str, Any] = {
         "version": computed_with["handrail"],
@@ -292,6 +293,20 @@ def _write_report(out: Path, scale: Scale, seed: int, missing: Mapping[str, str]
     page = render(Report(scale, claims, entries, computed_with, account["workers"]))
     write(out / _REPORT, page.encode())
     return Outcome(out / _REPORT, claims, missing)
+
+
+def _regrets(folder: Path) -> dict[str, tuple[float, float]]:
+    """Return the average final regrets in a figure's summary; not all figures have them."""
+    try:
+        summary = json.loads((folder / _SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    found = {}
+    for name, values in summary.get("regret", {}).items():
+        average = values.get("regret", values.get("average"))
+        if average is not None:
+            found[name] = (average["mean"], average["se"])
+    return found
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -66,6 +66,7 @@ def run_arms_plain(
     grid: Ints,
     curve: Floats,
     actions: Ints,
+    halt: Ints,
 ) -> None:
     """Play one run round by round; see `run_arms`."""
     ledger = ledger_[0]
@@ -76,6 +77,8 @@ def run_arms_plain(
     sums = np.zeros(means.size)
     work = np.empty((3, means.size))
     for point in range(grid.size):
+        if halt[0] != 0:
+            return
         while ledger.rounds < grid[point]:
             choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
             arm = choice[ACTION]
@@ -116,6 +119,7 @@ def run_arms(
     grid: Ints,
     curve: Floats,
     actions: Ints,
+    halt: Ints,
     widths: Floats,
     boundaries: Floats,
 ) -> None:
@@ -139,6 +143,8 @@ def run_arms(
         Where regret, budget and the counts of E1 and E2 are put.
     actions : numpy.ndarray
         Where every action is put, if it has room for all; an empty array for no trace.
+    halt : numpy.ndarray
+        The run is given up when its only number is no longer 0.
     widths, boundaries : numpy.ndarray
         From `tabulate`, up to the horizon.
     """
@@ -156,6 +162,8 @@ def run_arms(
     certified = np.zeros(means.size)
     margins = np.zeros(means.size)
     for point in range(grid.size):
+        if halt[0] != 0:
+            return
         stop = grid[point]
         while ledger.rounds < stop:
             start = ledger.rounds

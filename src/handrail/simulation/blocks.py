@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +26,8 @@ from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
 from handrail.simulation.moments import GROUP, combine, from_runs, pack
 from handrail.simulation.prepare import budget_alpha, policy_parameters, prepare
-from handrail.simulation.runner import Interrupted, Task
+from handrail.simulation.runner import Task
+from handrail.simulation.stop import Stop
 
 __all__ = ["Block", "blocks", "entry", "fingerprint", "groups_kept", "tasks"]
 
@@ -73,16 +73,14 @@ class Block:
     first: int
     runs: int
 
-    def compute(self, stop: threading.Event) -> bytes:
-        """Play the runs; give up between two of them when told to stop."""
+    def compute(self, stop: Stop) -> bytes:
+        """Play the runs; raise `Interrupted` when told to stop."""
         player = entry(self.experiment, self.contender, self.problem, self.environment)
         groups, measured = [], []
         for start in range(self.first, self.first + self.runs, GROUP):
             curves = []
             for run in range(start, min(start + GROUP, self.first + self.runs)):
-                if stop.is_set():
-                    raise Interrupted
-                curve, meter, _ = player.play(run)
+                curve, meter, _ = player.play(run, stop=stop)
                 curves.append(curve)
                 measured.append(_measured(curve, meter[0]))
             groups.append(from_runs(np.array(curves)))

@@ -20,6 +20,7 @@ from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
 from handrail.simulation.contexts import run_contexts
 from handrail.simulation.fixed import run_fixed
 from handrail.simulation.meter import new_meter
+from handrail.simulation.stop import Interrupted, Stop
 
 __all__ = ["Entry"]
 
@@ -55,7 +56,9 @@ class Entry:
         tabulated = self.rules["width"][0] != UCB1 and self.grid[-1] < _LONGEST_TABLE
         return "arms" if tabulated and self.engine == "fast" else "arms-plain"
 
-    def play(self, run: int, trace: bool = False) -> tuple[Floats, Record, Ints]:
+    def play(
+        self, run: int, trace: bool = False, stop: Stop | None = None
+    ) -> tuple[Floats, Record, Ints]:
         """Play one run.
 
         Parameters
@@ -64,6 +67,8 @@ class Entry:
             Its number within the problem.
         trace : bool, default=False
             Whether every action is kept.
+        stop : Stop, optional
+            Looked at whenever a round is recorded; once it is set, `Interrupted` is raised.
 
         Returns
         -------
@@ -81,12 +86,13 @@ class Entry:
         meter = new_meter(self.alpha, int(self.rules["checkpoint_every"][0]))
         ledger = new_record(LEDGER)
         played = np.empty(int(self.grid[-1]) if trace else 0, np.int64)
+        stop = stop or Stop()
         how = [REWARDS[problem.rewards], problem.noise, keys, self.grid, curve, played]
         state: list[Any] = [self.rules, ledger, meter]
         if isinstance(problem, ContextProblem):
-            _run_contexts(state, problem, run, how)
+            _run_contexts(state, problem, run, how, stop)
             return curve, meter, played
-        given = [*state, problem.means, problem.baseline, *how]
+        given = [*state, problem.means, problem.baseline, *how, stop.flag]
         if self.kind == "fixed":
             given += [problem.rows(), self.engine == "fast"]
             run_fixed(*given)
@@ -95,15 +101,21 @@ class Entry:
             run_arms(*given)
         else:
             run_arms_plain(*given)
+        if stop.is_set():
+            raise Interrupted
         return curve, meter, played
 
 
-def _run_contexts(state: list[Any], problem: ContextProblem, run: int, how: list[Any]) -> None:
+def _run_contexts(
+    state: list[Any], problem: ContextProblem, run: int, how: list[Any], stop: Stop
+) -> None:
     model = ContextModel(state[0])
     learned = [model.design, model.inverse, model.response, model.theta, model.total]
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
     for start in range(0, rounds, portion):
+        if stop.is_set():
+            raise Interrupted
         brought = problem.bring(run, start, min(start + portion, rounds))
         given = [*state, *brought, *how, *learned]
         run_contexts(*given)

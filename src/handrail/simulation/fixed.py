@@ -41,6 +41,7 @@ def run_fixed(
     grid: Ints,
     curve: Floats,
     actions: Ints,
+    halt: Ints,
     features: Floats,
     shortcuts: bool,
 ) -> None:
@@ -48,7 +49,7 @@ def run_fixed(
 
     Parameters
     ----------
-    rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions
+    rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions, halt
         As for `handrail.simulation.arms.run_arms`.
     features : numpy.ndarray
         Phi, (K, d).
@@ -69,6 +70,8 @@ def run_fixed(
     work = np.empty((3, arms))
     rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
     for point in range(grid.size):
+        if halt[0] != 0:
+            return
         stop = grid[point]
         while ledger.rounds < stop:
             start = ledger.rounds

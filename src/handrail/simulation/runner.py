@@ -13,16 +13,13 @@ from typing import Final, Self
 
 from handrail.checks import whole
 from handrail.simulation.progress import Progress
+from handrail.simulation.stop import Interrupted, Stop
 from handrail.simulation.store import Store
 
-__all__ = ["Interrupted", "Task", "cores", "rounds_by_kind", "run"]
+__all__ = ["Task", "cores", "rounds_by_kind", "run"]
 
 _TICK: Final = 0.1
 """Seconds the calling thread waits at a time: on some systems Ctrl-C cannot end a wait."""
-
-
-class Interrupted(Exception):  # noqa: N818 - no error: it was asked to stop
-    """Raised by a task that was told to stop; it leaves nothing behind."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,14 @@ class Task:
     kind : str
         What its rounds cost: tasks of one kind cost about the same per round.
     compute : callable
-        Returns the result. It releases the interpreter's lock, looks at the event between runs
+        Returns the result. It releases the interpreter's lock, looks at the event now and then
         and raises `Interrupted` once it is set.
     """
 
     key: str
     rounds: int
     kind: str
-    compute: Callable[[threading.Event], bytes]
+    compute: Callable[[Stop], bytes]
 
 
 def cores() -> int:
@@ -140,7 +137,7 @@ class _Threads:
         self._tasks = deque(tasks)
         self._count = len(tasks)
         self._store = store
-        self._stop = threading.Event()
+        self._stop = Stop()
         self._reports: queue.SimpleQueue[_Report] = queue.SimpleQueue()
         # Daemons, so that a task which does not stop cannot keep the process alive.
         self._threads = [

@@ -23,6 +23,9 @@ __all__ = ["draw_widths"]
 _PAPER: Final = {"CUCB-M": 0.43, "CUCB-S": 0.12, "CUCB2": 0.51}
 _BAR: Final = 0.15
 
+_STATED: Final = "#C00020"
+"""What the paper says."""
+
 
 def _bars(
     axes: Axes, names: Sequence[str], widths: Sequence[str], found: Sequence[Sequence[Interval]]
@@ -52,7 +55,7 @@ def _paper_marks(axes: Axes, names: Sequence[str], widths: Sequence[str]) -> Non
                 _PAPER[name],
                 middle - 0.6 * _BAR,
                 middle + 0.6 * _BAR,
-                color="black",
+                color=_STATED,
                 linewidth=1.6,
                 zorder=4,
             )
@@ -94,7 +97,7 @@ def draw_widths(
         load(tables.curves, "regret", [algorithm_line(family.old, width=widths[0])])[0][1][1]
     )
     plain_axes(
-        left, "worst model of each width; black marks: the paper at n = 1,000,000", "",
+        left, "worst model of each width; red marks: the paper at n = 1,000,000", "",
         f"regret below {family.old}'s",
     )  # fmt: skip
     plain_axes(right, f"average of {count} models", "", "")

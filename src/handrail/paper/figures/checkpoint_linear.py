@@ -16,9 +16,9 @@ PLAN = checkpoint_figure(
     build=linear,
     title="What rarer checkpoints save (linear arms)",
     about=(
-        "The same question as `checkpoint-mab` on linear arms; the paper refers to its appendix "
-        "for the picture and expects the same: the regret of CLUCB2T above LinUCB's falls as T "
-        "grows."
+        "The same question as `checkpoint-mab` on linear arms. The paper refers to its appendix "
+        "for these and prints no picture of them; one expects the same, that the regret of CLUCB2T "
+        "above LinUCB's falls as T grows."
     ),
     settings=f"K = 30 arms, d = 100; {LINEAR_SETTINGS}",
     notes=("Below 0: less regret than LinUCB, which is not told the baseline's mean.",),
