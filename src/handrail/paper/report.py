@@ -32,6 +32,7 @@ _BANDS: Final = (
     "Bands and bars: 1.96 standard errors, over the runs of one model, over models for an average, "
     "unless the picture says otherwise."
 )
+_PLURAL: Final = {"holds": "hold", "does not hold": "do not hold"}
 _MARKS: Final = {"holds": "✓", "does not hold": "✗"}
 _CLASSES: Final = {"holds": "yes", "does not hold": "no"}
 
@@ -178,7 +179,12 @@ def _headline(report: Report) -> str:
         verdict: sum(claim["verdict"] == verdict for claim in claims)
         for verdict in dict.fromkeys(claim["verdict"] for claim in claims)
     }
-    told = listed([f"<b>{count}</b> {escape(verdict)}" for verdict, count in counts.items()])
+    told = listed(
+        [
+            f"<b>{count}</b> {escape(verdict if count == 1 else _PLURAL.get(verdict, verdict))}"
+            for verdict, count in counts.items()
+        ]
+    )
     made = sum(entry.picture is not None for entry in report.entries)
     return (
         f"Scale <b>{escape(report.claims['scale'])}</b>, seed {report.claims['seed']}, handrail "
