@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -359,3 +360,14 @@ def test_many_arms_take_no_memory_they_do_not_need() -> None:
         "bernoulli", algorithms=["UCB"], rounds=20, runs=1, arms=50_000, baseline_rank=1
     )
     assert table.num_rows > 0
+
+
+def test_a_missing_package_is_said_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        handrail.InputError, match=r"pip install 'handrail\[simulation\]'"
+    ) as caught:
+        handrail.simulate("bernoulli", algorithms=["UCB"], rounds=10**9, runs=1000)
+    assert caught.value.field == "pyarrow"

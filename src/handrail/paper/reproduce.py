@@ -180,8 +180,9 @@ def _has_tables(out: Path, name: str) -> bool:
 
 
 def _without_tables(plans: Sequence[FigurePlan], out: Path) -> dict[str, str]:
-    reason = f"{out} holds no tables of it; run it without --redraw"
-    return {plan.name: reason for plan in plans if not _has_tables(out, plan.name)}
+    absent = [plan for plan in plans if not _has_tables(out, plan.name)]
+    reason = "the folder holds no tables of it; run it without --redraw"
+    return {**dict.fromkeys((plan.name for plan in absent), reason), **_without_data(absent)}
 
 
 def _check_drawn_from(out: Path, scale: Scale, seed: int) -> None:

@@ -66,6 +66,9 @@ class Progress:
         self._share = 0.0
         self._recent: deque[tuple[float, int]] = deque()
         self._bar: Any = None
+        self._live = self._stream is not None and self._stream.isatty()
+        if self._live:
+            need_extra("tqdm", "simulation")  # said before anything is computed
 
     def start(self, workers: int, found: Mapping[str, int]) -> None:
         """Begin: the clock runs from now.
@@ -83,7 +86,7 @@ class Progress:
         now = self._clock()
         if self._started is None:
             self._started = now
-            if self._stream is not None and self._stream.isatty():
+            if self._live:
                 self._bar = _new_bar(self._stream)
         self._told = self._counted = now
         self._recent.append((now, self._computed))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from handrail.environments.registry import parameter_names
 from handrail.errors import InputError, nearest
+from handrail.extras import need_extra
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.parameters import DEFAULTS
 from handrail.simulation.blocks import fingerprint, tasks
@@ -205,6 +206,7 @@ def run_experiment(
     Tables
         Curves and runs.
     """
+    need_extra("pyarrow", "simulation")  # said before anything is computed
     work = tasks([experiment], block)
     shown = Progress(rounds_by_kind(work)) if progress else None
     settings = {**experiment.settings(), "code": fingerprint()}
