@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -135,12 +135,15 @@ def reproduce(
         )
     for name, reason in missing.items():
         tell(f"{name}: {reason}; going on without it")
-    if not redraw:
-        _compute(work, out, scale, seed, workers)
-    tell(f"drawing {len(plans)} figure{'s' if len(plans) > 1 else ''}")
-    for plan in plans:
-        _draw(plan, out, scale, seed, pdf)
-    return _write_report(out, scale, seed, missing)
+    with ExitStack() as held:
+        if not redraw:
+            # Open until the report is written: nobody else may start afresh in this folder.
+            store = held.enter_context(SqliteStore(out / _STORE))
+            _compute(work, store, out, scale, seed, workers)
+        tell(f"drawing {len(plans)} figure{'s' if len(plans) > 1 else ''}")
+        for plan in plans:
+            _draw(plan, out, scale, seed, pdf)
+        return _write_report(out, scale, seed, missing)
 
 
 def _settings(scale: Scale, seed: int) -> dict[str, Any]:
@@ -205,6 +208,7 @@ def _check_drawn_from(out: Path, scale: Scale, seed: int) -> None:
 
 def _compute(
     work: Mapping[FigurePlan, Sequence[Experiment]],
+    store: SqliteStore,
     out: Path,
     scale: Scale,
     seed: int,
@@ -212,18 +216,17 @@ def _compute(
 ) -> None:
     """Compute what is missing, then write every figure's tables."""
     blocks = tasks([experiment for experiments in work.values() for experiment in experiments])
-    with SqliteStore(out / _STORE) as store:
-        stored = store.keys()
-        if any(block.key not in stored for block in blocks):
-            with _timed(out, workers), Progress(rounds_by_kind(blocks)) as progress:
-                run(blocks, store, workers=workers, progress=progress)
-        for plan, experiments in work.items():
-            settings = {
-                "figure": plan.name,
-                **_settings(scale, seed),
-                "experiments": [experiment.settings() for experiment in experiments],
-            }
-            write_tables(collect(experiments, store), out / plan.name, settings)
+    stored = store.keys()
+    if any(block.key not in stored for block in blocks):
+        with _timed(out, workers), Progress(rounds_by_kind(blocks)) as progress:
+            run(blocks, store, workers=workers, progress=progress)
+    for plan, experiments in work.items():
+        settings = {
+            "figure": plan.name,
+            **_settings(scale, seed),
+            "experiments": [experiment.settings() for experiment in experiments],
+        }
+        write_tables(collect(experiments, store), out / plan.name, settings)
 
 
 @contextmanager
