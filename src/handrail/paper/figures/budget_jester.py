@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from handrail.paper.drawing.looks import Line
+from handrail.paper.figures.jester import CHECKPOINTS
 from handrail.paper.figures.jester import PLAN as RUNS
-from handrail.paper.figures.jester import lines
+from handrail.paper.kinds import average_lines
 from handrail.paper.measures.summary import budget_summary
 from handrail.paper.plan import FigurePlan, Head
 from handrail.paper.scale import Scale
+from handrail.paper.settings import LINEAR_FAMILY
 from handrail.simulation.tables import Tables
 
 if TYPE_CHECKING:
@@ -17,17 +20,21 @@ if TYPE_CHECKING:
 __all__ = ["PLAN"]
 
 
+def _lines(scale: Scale) -> list[Line]:
+    return average_lines(LINEAR_FAMILY, CHECKPOINTS, scale.jester.rounds)
+
+
 def _draw(tables: Tables, scale: Scale, head: Head) -> Figure:
     from handrail.paper.drawing.budget import draw_budget
     from handrail.paper.drawing.curves import View
     from handrail.paper.numbers import Curve
 
     shown = [View(f"average of {scale.jester.problems} users", Curve.average)]
-    return draw_budget(tables, lines(scale), shown, *head, columns=5)
+    return draw_budget(tables, _lines(scale), shown, *head, columns=5)
 
 
 def _summary(tables: Tables, scale: Scale) -> dict[str, Any]:
-    return budget_summary(tables.curves, tables.runs, lines(scale))
+    return budget_summary(tables.curves, tables.runs, _lines(scale))
 
 
 PLAN = FigurePlan(
