@@ -30,13 +30,7 @@ from handrail.environments.rewards import draw
 from handrail.estimators.means import bound_mean, learn_mean
 from handrail.policies.arms import decide_arms, reward_arms
 from handrail.records import Floats, Ints, Ledger, Record, Rules
-from handrail.simulation.meter import (
-    count_event,
-    fixed_budget,
-    fixed_regret,
-    observe,
-    record_point,
-)
+from handrail.simulation.meter import end_rounds, record_fixed
 
 __all__ = ["run_arms", "run_arms_plain", "tabulate"]
 
@@ -85,17 +79,9 @@ def run_arms_plain(
             if ledger.pending > 0:
                 reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                 reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
-            if actions.size > 0:
-                actions[ledger.rounds - 1] = arm
-            count_event(meter, choice[EVENT], 1)
-            budget = fixed_budget(meter, ledger, plays, means, mean)
-            observe(meter, ledger.rounds, budget, means[arm] - (1.0 - meter.alpha) * mean, 1)
-        record_point(
-            meter,
-            fixed_regret(ledger, plays, means, mean),
-            fixed_budget(meter, ledger, plays, means, mean),
-            curve[point],
-        )
+            start = ledger.rounds - 1
+            end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+        record_fixed(meter, ledger, plays, means, mean, curve[point])
 
 
 @compiled
@@ -198,16 +184,5 @@ def run_arms(
                     record_play(ledger, mean, reward)
                     learn_mean(counts, sums, arm, reward)
                     bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
-            rounds = ledger.rounds - start
-            if actions.size > 0:
-                actions[start : ledger.rounds] = arm
-            count_event(meter, choice[EVENT], rounds)
-            budget = fixed_budget(meter, ledger, plays, means, mean)
-            step = means[arm] - (1.0 - meter.alpha) * mean
-            observe(meter, ledger.rounds, budget, step, rounds)
-        record_point(
-            meter,
-            fixed_regret(ledger, plays, means, mean),
-            fixed_budget(meter, ledger, plays, means, mean),
-            curve[point],
-        )
+            end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+        record_fixed(meter, ledger, plays, means, mean, curve[point])

@@ -17,13 +17,7 @@ from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.fixed import REBUILD_EVERY, certify_fixed, decide_fixed, reward_fixed
 from handrail.records import Floats, Ints, Record
-from handrail.simulation.meter import (
-    count_event,
-    fixed_budget,
-    fixed_regret,
-    observe,
-    record_point,
-)
+from handrail.simulation.meter import end_rounds, record_fixed
 
 __all__ = ["run_fixed"]
 
@@ -101,15 +95,5 @@ def run_fixed(
                 top = awaited(rules.selection, work[0], work[1], work[2], baseline, mean)
                 while ledger.rounds < stop and not would_be_safe(rules, ledger, top, mean):
                     record_decision(ledger, mean, True, 0.0)
-            rounds = ledger.rounds - start
-            if actions.size > 0:
-                actions[start : ledger.rounds] = arm
-            count_event(meter, choice[EVENT], rounds)
-            budget = fixed_budget(meter, ledger, plays, means, mean)
-            observe(meter, ledger.rounds, budget, means[arm] - (1.0 - meter.alpha) * mean, rounds)
-        record_point(
-            meter,
-            fixed_regret(ledger, plays, means, mean),
-            fixed_budget(meter, ledger, plays, means, mean),
-            curve[point],
-        )
+            end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+        record_fixed(meter, ledger, plays, means, mean, curve[point])

@@ -21,11 +21,13 @@ __all__ = [
     "ROUNDING",
     "Meter",
     "count_event",
+    "end_rounds",
     "fixed_budget",
     "fixed_regret",
     "new_meter",
     "observe",
     "observe_context",
+    "record_fixed",
     "record_point",
 ]
 
@@ -129,6 +131,41 @@ def observe(meter: Meter, now: int, budget: float, step: float, rounds: int) -> 
             latest = now // meter.every * meter.every
             low = budget - step * (now - (latest if step < 0.0 else earliest))
             meter.smallest_at_checkpoints = min(meter.smallest_at_checkpoints, low)
+
+
+@compiled
+def end_rounds(
+    meter: Meter,
+    ledger: Ledger,
+    plays: Ints,
+    means: Floats,
+    baseline_mean: float,
+    arm: int,
+    event: int,
+    start: int,
+    actions: Ints,
+) -> None:
+    """Take in the rounds after `start`, in all of which one fixed arm was played."""
+    rounds = ledger.rounds - start
+    if actions.size > 0:
+        actions[start : ledger.rounds] = arm
+    count_event(meter, event, rounds)
+    budget = fixed_budget(meter, ledger, plays, means, baseline_mean)
+    step = means[arm] - (1.0 - meter.alpha) * baseline_mean
+    observe(meter, ledger.rounds, budget, step, rounds)
+
+
+@compiled
+def record_fixed(
+    meter: Meter, ledger: Ledger, plays: Ints, means: Floats, baseline_mean: float, row: Floats
+) -> None:
+    """Write down where a run over fixed arms stands."""
+    record_point(
+        meter,
+        fixed_regret(ledger, plays, means, baseline_mean),
+        fixed_budget(meter, ledger, plays, means, baseline_mean),
+        row,
+    )
 
 
 @compiled
