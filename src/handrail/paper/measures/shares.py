@@ -61,6 +61,6 @@ def e2_share(runs: Any, scale: Scale) -> Evidence:
         )
     why = (
         f"Mean ± standard deviation over models: {'; '.join(texts)}. The paper does not say which "
-        "algorithm it counted, nor how it drew the models; CLUCB2, which it is about, is judged."
+        "algorithm it counted; CLUCB2, which it is about, is judged."
     )
     return Evidence("e2-share", "e2-share", tuple(parts), why)
