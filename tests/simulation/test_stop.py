@@ -24,7 +24,7 @@ LONG = 10**9
     ],
 )
 def test_in_the_middle_of_a_run(environment: str, name: str, parameters: dict[str, Any]) -> None:
-    experiment = Experiment(environment, parameters, (Contender(name),), LONG, 1, 1, 0)
+    experiment = Experiment(environment, parameters, (Contender(name),), LONG, 1, 1, 0, points=1)
     player = entry(experiment, experiment.contenders[0], 0)
     stop, ended = Stop(), threading.Event()
 

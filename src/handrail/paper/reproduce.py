@@ -141,9 +141,16 @@ def reproduce(
             store = held.enter_context(SqliteStore(out / _STORE))
             _compute(work, store, out, scale, seed, workers)
         tell(f"drawing {len(plans)} figure{'s' if len(plans) > 1 else ''}")
-        for plan in plans:
-            _draw(plan, out, scale, seed, pdf)
-        return _write_report(out, scale, seed, missing)
+        try:
+            for plan in plans:
+                _draw(plan, out, scale, seed, pdf)
+            return _write_report(out, scale, seed, missing)
+        except OSError as error:
+            raise InputError(
+                "out",
+                f"{out} cannot be written: {error.strerror}",
+                "free some space and run the same command again: what was computed is kept",
+            ) from error
 
 
 def _settings(scale: Scale, seed: int) -> dict[str, Any]:

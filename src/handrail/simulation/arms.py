@@ -30,7 +30,7 @@ from handrail.environments.rewards import draw
 from handrail.estimators.means import bound_mean, learn_mean
 from handrail.policies.arms import decide_arms, reward_arms
 from handrail.records import Floats, Ints, Ledger, Record, Rules
-from handrail.simulation.meter import end_rounds, record_fixed
+from handrail.simulation.meter import PATIENCE, end_rounds, record_fixed
 
 __all__ = ["run_arms", "run_arms_plain", "tabulate"]
 
@@ -71,9 +71,9 @@ def run_arms_plain(
     sums = np.zeros(means.size)
     work = np.empty((3, means.size))
     for point in range(grid.size):
-        if halt[0] != 0:
-            return
         while ledger.rounds < grid[point]:
+            if halt[0] != 0:
+                return
             choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
             arm = choice[ACTION]
             if ledger.pending > 0:
@@ -148,11 +148,12 @@ def run_arms(
     certified = np.zeros(means.size)
     margins = np.zeros(means.size)
     for point in range(grid.size):
-        if halt[0] != 0:
-            return
         stop = grid[point]
         while ledger.rounds < stop:
+            if halt[0] != 0:
+                return
             start = ledger.rounds
+            limit = min(stop, start + PATIENCE)
             past = 0.0
             if conservative:
                 past = _past(rules, ledger, boundaries, plays, lower, means)
@@ -162,7 +163,7 @@ def run_arms(
             arm = choice[ACTION]
             if held:
                 top = awaited(rules.selection, upper, lower, certified, baseline, mean)
-                while ledger.rounds < stop and not would_be_safe(rules, ledger, top, mean):
+                while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
                     record_decision(ledger, mean, True, 0.0)
             else:
                 plays[arm] += 1
@@ -173,7 +174,7 @@ def run_arms(
                 # Every selection plays the most optimistic arm while it is safe.
                 streak = choice[EVENT] == OPTIMISTIC_EVENT or not conservative
                 rival = most_optimistic(upper, arm, skip)
-                while streak and ledger.rounds < stop and leads(upper, arm, rival):
+                while streak and ledger.rounds < limit and leads(upper, arm, rival):
                     if conservative:
                         past = _past(rules, ledger, boundaries, plays, lower, means)
                         now = past_and_now(rules, past, lower, means, arm)

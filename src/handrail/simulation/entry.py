@@ -68,7 +68,7 @@ class Entry:
         trace : bool, default=False
             Whether every action is kept.
         stop : Stop, optional
-            Looked at whenever a round is recorded; once it is set, `Interrupted` is raised.
+            Looked at every now and then; once it is set, `Interrupted` is raised.
 
         Returns
         -------

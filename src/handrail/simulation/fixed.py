@@ -17,7 +17,7 @@ from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.fixed import REBUILD_EVERY, certify_fixed, decide_fixed, reward_fixed
 from handrail.records import Floats, Ints, Record
-from handrail.simulation.meter import end_rounds, record_fixed
+from handrail.simulation.meter import PATIENCE, end_rounds, record_fixed
 
 __all__ = ["run_fixed"]
 
@@ -64,11 +64,12 @@ def run_fixed(
     work = np.empty((3, arms))
     rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
     for point in range(grid.size):
-        if halt[0] != 0:
-            return
         stop = grid[point]
         while ledger.rounds < stop:
+            if halt[0] != 0:
+                return
             start = ledger.rounds
+            limit = min(stop, start + PATIENCE)
             choice = decide_fixed(
                 rules_, ledger_, plays, estimate, gram, cross, means, work, baseline, mean
             )
@@ -90,10 +91,10 @@ def run_fixed(
                     choice[PROMISE],
                     reward,
                 )
-            elif shortcuts and ledger.rounds < stop:
+            elif shortcuts and ledger.rounds < limit:
                 certify_fixed(rules, ledger, plays, estimate, gram, cross, means, work)
                 top = awaited(rules.selection, work[0], work[1], work[2], baseline, mean)
-                while ledger.rounds < stop and not would_be_safe(rules, ledger, top, mean):
+                while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
                     record_decision(ledger, mean, True, 0.0)
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
         record_fixed(meter, ledger, plays, means, mean, curve[point])

@@ -18,6 +18,7 @@ from handrail.records import Floats, Ints, Ledger, Record, new_record, record_dt
 
 __all__ = [
     "METER",
+    "PATIENCE",
     "ROUNDING",
     "Meter",
     "count_event",
@@ -31,6 +32,8 @@ __all__ = [
     "record_point",
 ]
 
+PATIENCE: Final = 1 << 20
+"""Rounds after which a streak is cut, so that a run that is told to stop does."""
 ROUNDING: Final = 1e-9
 """Budgets below 0 by no more are rounding."""
 
