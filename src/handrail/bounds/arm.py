@@ -14,7 +14,7 @@ from typing import Final
 from handrail.bounds.mixture import two_sided_mixture
 from handrail.compiled import compiled
 
-__all__ = ["ARM_WIDTHS", "MIXTURE", "TWO_ZETA_3", "UCB1", "WU", "arm_width"]
+__all__ = ["ARM_WIDTHS", "MIXTURE", "TWO_ZETA_3", "UCB1", "WU", "arm_width", "ucb1_growth", "ucb1_width"]
 
 WU: Final = 0
 UCB1: Final = 1
@@ -24,6 +24,18 @@ ARM_WIDTHS: Final = {"wu": WU, "ucb1": UCB1, "mixture": MIXTURE}
 
 TWO_ZETA_3: Final = 2.4041138063191885
 """Two sides times zeta(3) = sum 1/N^3: by how much `wu` as printed overspends its delta."""
+
+
+@compiled
+def ucb1_growth(now: int) -> float:
+    """Return 2 log t, the part of `ucb1` that moves with the round."""
+    return 2.0 * math.log(now)
+
+
+@compiled
+def ucb1_width(growth: float, count: float) -> float:
+    """Return sqrt( 2 log t / N ), given 2 log t."""
+    return math.sqrt(growth / count)
 
 
 @compiled
@@ -44,5 +56,5 @@ def arm_width(
     if width == WU:
         return noise * math.sqrt(2.0 * math.log(arms * count * count * count / level) / count)
     if width == UCB1:
-        return math.sqrt(2.0 * math.log(now) / count)
+        return ucb1_width(ucb1_growth(now), count)
     return two_sided_mixture(count * noise * noise, rho, level / arms) / count

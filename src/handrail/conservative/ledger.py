@@ -13,7 +13,17 @@ from __future__ import annotations
 from handrail.compiled import compiled
 from handrail.records import Ledger, Rules
 
-__all__ = ["add", "need", "record_decision", "record_play", "record_reward", "record_waived"]
+__all__ = [
+    "add",
+    "constant_need",
+    "need",
+    "record_decision",
+    "record_holds",
+    "record_play",
+    "record_plays",
+    "record_reward",
+    "record_waived",
+]
 
 
 @compiled
@@ -31,6 +41,12 @@ def _same_mean(ledger: Ledger, mean: float) -> bool:
 
 
 @compiled
+def constant_need(rules: Rules, plays: int, rounds: int, mean: float) -> float:
+    """Return the need of so many plays in so many rounds, all with one baseline mean."""
+    return mean * (plays - rules.alpha * rounds)
+
+
+@compiled
 def need(rules: Rules, ledger: Ledger, mean: float) -> float:
     """Return (1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b if this round is not the baseline's.
 
@@ -41,7 +57,7 @@ def need(rules: Rules, ledger: Ledger, mean: float) -> float:
     alpha spared, from running sums.
     """
     if _same_mean(ledger, mean):
-        return mean * (ledger.plays + 1 - rules.alpha * (ledger.rounds + 1))
+        return constant_need(rules, ledger.plays + 1, ledger.rounds + 1, mean)
     given_up = ledger.forgone + ledger.forgone_rest + mean
     return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
 
@@ -110,3 +126,26 @@ def record_play(ledger: Ledger, mean: float, reward: float) -> None:
     _count_round(ledger, mean)
     _count_play(ledger, mean)
     _count_reward(ledger, reward)
+
+
+@compiled
+def record_plays(ledger: Ledger, rounds: int, reward: float) -> None:
+    """Count rounds of S like `record_play`, with the baseline's mean of the latest round.
+
+    The same as one after the other where partial sums of their rewards are exact, as those of
+    whole numbers are.
+    """
+    mean = ledger.baseline_mean
+    ledger.rounds += rounds
+    ledger.plays += rounds
+    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, rounds * mean)
+    ledger.rewards += rounds
+    ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
+
+
+@compiled
+def record_holds(ledger: Ledger, rounds: int) -> None:
+    """Count rounds in which the baseline was played, with its mean of the latest round."""
+    ledger.rounds += rounds
+    held = rounds * ledger.baseline_mean
+    ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, held)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
 
 from handrail.compiled import compiled
-from handrail.counter import normal, uniform
+from handrail.counter import normal, uniform, word
 
-__all__ = ["BERNOULLI", "GAUSSIAN", "REWARDS", "draw"]
+__all__ = ["BERNOULLI", "GAUSSIAN", "REWARDS", "draw", "successes"]
 
 BERNOULLI: Final = 0
 GAUSSIAN: Final = 1
@@ -30,3 +31,19 @@ def draw(kind: int, mean: float, noise: float, key: np.uint64, j: int) -> float:
     if kind == BERNOULLI:
         return 1.0 if uniform(key, j) < mean else 0.0
     return mean + noise * normal(key, j)
+
+
+@compiled
+def successes(mean: float, key: np.uint64, first: int, count: int) -> int:
+    """Return how many of the Bernoulli rewards number first, first + 1, ... of a stream are 1.
+
+    Notes
+    -----
+    u 2^-53 < mean, for the 53 bits u of a word, is u < ceil(2^53 mean) in whole numbers: the same
+    rewards as `draw`'s, in a loop that compilers vectorise.
+    """
+    bar = np.uint64(math.ceil(mean * 2.0**53))
+    total = 0
+    for j in range(first, first + count):
+        total += np.int64((word(key, j) >> np.uint64(11)) < bar)
+    return int(total)

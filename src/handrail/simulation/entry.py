@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from handrail.bounds.arm import UCB1
 from handrail.conservative.past import MARTINGALE
 from handrail.counter import children, root
 from handrail.environments.problem import ContextProblem, FixedProblem, Problem
@@ -53,7 +52,7 @@ class Entry:
             return "contexts"
         if self.algorithm.estimator == "linear":
             return "fixed"
-        tabulated = self.rules["width"][0] != UCB1 and self.grid[-1] < _LONGEST_TABLE
+        tabulated = self.grid[-1] < _LONGEST_TABLE
         return "arms" if tabulated and self.engine == "fast" else "arms-plain"
 
     def play(
@@ -122,10 +121,10 @@ def _run_contexts(
 
 
 @lru_cache(maxsize=8)
-def _tables(rules: bytes, rounds: int) -> tuple[Floats, Floats]:
+def _tables(rules: bytes, rounds: int) -> tuple[Floats, Floats, int]:
     """Return the tables of widths and boundaries that an agreement leads to."""
     agreed = np.frombuffer(rules, RULES).copy()
     widths = np.zeros(rounds + 1)
     boundaries = np.zeros(rounds + 1 if agreed["past"][0] == MARTINGALE else 0)
-    tabulate(agreed, widths, boundaries)
-    return widths, boundaries
+    settled = tabulate(agreed, widths, boundaries)
+    return widths, boundaries, settled
