@@ -15,8 +15,19 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from handrail.counter import _quantile, child, children, normal, root, uniform, word
-from handrail.environments.drawing import normals, uniforms
+from handrail.compiled import compiled
+from handrail.counter import (
+    _quantile,
+    child,
+    children,
+    normal,
+    normals,
+    quantiles,
+    root,
+    uniform,
+    word,
+)
+from handrail.environments.drawing import uniforms
 from handrail.records import Floats
 from oracle import rewards as plain
 
@@ -69,6 +80,41 @@ def test_normal_quantile_everywhere() -> None:
     for share in np.concatenate([shares, 1.0 - ends]):
         expected = float(special.ndtri(share))
         assert _quantile(float(share)) == pytest.approx(expected, rel=2e-13, abs=1e-15)
+
+
+@compiled
+def _one_by_one(key: Any, start: int, out: Floats) -> None:
+    for j in range(out.size):
+        out[j] = normal(key, start + j)
+
+
+@compiled
+def _quantile_of_each(values: Floats) -> None:
+    for j in range(values.size):
+        values[j] = _quantile(values[j])
+
+
+def test_normals_are_normal_one_by_one() -> None:
+    """To the last bit: a million of one stream, many short streams, from anywhere."""
+    sizes = [0, 1, 2, 7, 8, 9, 19, 100, 511, 512, 513, 1025]
+    pieces = [(root(3), 0, 1_000_000), (root(4), 2**40, 100_000)]
+    pieces += [(root(5, i), i % 7, sizes[i % len(sizes)]) for i in range(2000)]
+    for key, start, size in pieces:
+        expected = np.empty(size)
+        _one_by_one(key, start, expected)
+        assert _normals(key, start, size).tobytes() == expected.tobytes()
+
+
+def test_quantiles_are_the_quantile_of_each() -> None:
+    """To the last bit, in both tails down to the smallest share, and where the formulas meet."""
+    ends = np.concatenate([(np.arange(1, 2000) - 0.5) * 2.0**-52, np.geomspace(1e-16, 0.1, 9001)])
+    meet = np.concatenate([0.075 + np.arange(-50, 50) * 2.0**-52, np.linspace(1.3e-11, 1.5e-11)])
+    low = np.concatenate([ends, meet])
+    found = np.concatenate([low, 1.0 - low, np.linspace(0.07, 0.93, 1001)])
+    expected = found.copy()
+    quantiles(found)
+    _quantile_of_each(expected)
+    assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 
 from handrail.compiled import compiled
-from handrail.counter import normal, uniform
+from handrail.counter import uniform
 from handrail.errors import InputError
 from handrail.records import Floats
 
-__all__ = ["PROBLEMS", "check_rank", "dot", "normals", "ranked", "rescaled", "uniforms"]
+__all__ = ["PROBLEMS", "check_rank", "dot", "ranked", "rescaled", "uniforms"]
 
 PROBLEMS: Final = 1
 """The streams that problems are drawn from, within those of a seed."""
@@ -22,13 +22,6 @@ def uniforms(key: np.uint64, start: int, out: Floats) -> None:
     """Fill in numbers start, start + 1, ... of a stream, uniform in [0, 1)."""
     for j in range(out.size):
         out[j] = uniform(key, start + j)
-
-
-@compiled
-def normals(key: np.uint64, start: int, out: Floats) -> None:
-    """Fill in the standard normal numbers start, start + 1, ... of a stream."""
-    for j in range(out.size):
-        out[j] = normal(key, start + j)
 
 
 @compiled

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from handrail import checks
-from handrail.counter import child, root, uniform
-from handrail.environments.drawing import PROBLEMS, check_rank, dot, normals, ranked, rescaled
+from handrail.counter import child, normals, root, uniform
+from handrail.environments.drawing import PROBLEMS, check_rank, dot, ranked, rescaled
 from handrail.environments.problem import FixedProblem
 from handrail.records import Floats
 
