@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Row", "interleave", "median", "ratio", "table", "timed"]
+from benchmarks.curve import Curve
+
+__all__ = ["Row", "interleave", "median", "ratio", "timed"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,20 @@ class Row:
     limit: float | None = None
     """Largest ratio allowed; largest value where there is no ratio. None: for information."""
     note: str = ""
+    aim: float | None = None
+    """What the ratio, or the value, should come down to; missing it is no failure."""
+    curve: Curve | None = None
+    """The measurements that a rate of growth was fitted to."""
+
+    @property
+    def measured(self) -> float:
+        """What the limit is for: the ratio, or the value where there is none."""
+        return self.value if self.ratio is None else self.ratio
 
     @property
     def met(self) -> bool | None:
         """Whether the limit is kept; None where there is none."""
-        if self.limit is None:
-            return None
-        return (self.value if self.ratio is None else self.ratio) <= self.limit
+        return None if self.limit is None else self.measured <= self.limit
 
 
 def interleave(
@@ -59,11 +68,11 @@ def interleave(
     return seconds
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Return the seconds that work takes."""
-    start = time.perf_counter()
+def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds that work takes by a clock."""
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def median(seconds: list[float], rounds: int = 1) -> float:
@@ -74,38 +83,3 @@ def median(seconds: list[float], rounds: int = 1) -> float:
 def ratio(ours: list[float], theirs: list[float]) -> float:
     """Return the median, over turns, of the ratio within the turn."""
     return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-
-
-def table(rows: list[Row]) -> str:
-    """Return the report as text."""
-    verdicts = {None: "", True: "met", False: "NOT met"}
-    lines = [("", "", "", "against", "ratio", "limit", "", "")]
-    for row in rows:
-        limit = (
-            ""
-            if row.limit is None
-            else f"{row.limit:g}{'' if row.ratio is not None else ' ' + row.unit}"
-        )
-        lines.append(
-            (
-                row.group,
-                row.name,
-                f"{row.value:,.4g} {row.unit}"
-                if row.value < 1e4
-                else f"{row.value:,.0f} {row.unit}",
-                row.against,
-                "" if row.ratio is None else f"{row.ratio:.2f}",
-                limit,
-                verdicts[row.met],
-                row.note,
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    right = {2, 4, 5}
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
