@@ -22,7 +22,7 @@ CODE := src tests benchmarks
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: setup demo test test-long test-all lint bench lock build clean help FORCE
+.PHONY: setup demo test test-long test-all lint bench bench-paper lock build clean help FORCE
 
 # The stamp holds the folder it was made in and is written last: an environment that is half
 # built, was moved here from elsewhere or has lost its Python is built anew.
@@ -83,8 +83,11 @@ lint: $(STAMP) ## ruff, mypy --strict and the import contracts
 	$(PY) -m mypy --strict $(CODE)
 	$(VENV)/bin/lint-imports
 
-bench: $(STAMP) ## run the benchmarks
-	$(PY) -m benchmarks
+bench: $(STAMP) ## run the benchmarks (PARTS="rounds startup": only these), into out/
+	$(PY) -m benchmarks $(PARTS)
+
+bench-paper: $(STAMP) ## time the whole reproduction at the paper's scale: minutes
+	$(PY) -m benchmarks paper
 
 # Needs no working environment, so that a lock that cannot be installed can be made anew. The
 # file is left as it is when nothing changes, and the lock names no place to download from.
@@ -122,4 +125,4 @@ clean: ## remove the environments, builds, results (out/) and caches
 	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
