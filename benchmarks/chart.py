@@ -18,7 +18,7 @@ __all__ = ["draw_chart"]
 
 MET, MISSED, AIM = "#56B4E9", "#D55E00", "#000000"
 LONGEST = 3.0
-"""Longer bars are cut off; the number beside them says how long they are."""
+"""Longer bars are cut off, which an arrow says."""
 
 
 def _share(row: Row) -> float:
@@ -39,7 +39,8 @@ def _bar(axes: Axes, place: float, row: Row) -> None:
     if row.aim is not None and row.limit is not None:
         axes.plot(row.aim / row.limit, place, "d", color=AIM, markersize=5, zorder=4)
     beside = max(length, 1.0) + 0.03
-    axes.text(beside, place, _words(row), va="center", fontsize=8)
+    arrow = "→  " if _share(row) > LONGEST else ""
+    axes.text(beside, place, f"{arrow}{_words(row)}", va="center", fontsize=8)
 
 
 def draw_chart(rows: Sequence[Row], path: Path) -> None:
@@ -54,7 +55,10 @@ def draw_chart(rows: Sequence[Row], path: Path) -> None:
         axes = figure.subplots()
         place = 0.0
         for members in groups:
-            axes.text(0.01, place, members[0].group, va="center", fontsize=8.5, fontweight="bold")
+            axes.text(
+                0.01, place, members[0].group, va="center", fontsize=8.5, fontweight="bold",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, zorder=5,
+            )  # fmt: skip
             for row in members:
                 place += 1.0
                 _bar(axes, place, row)
@@ -62,7 +66,7 @@ def draw_chart(rows: Sequence[Row], path: Path) -> None:
                 labels.append(row.name)
             place += 1.3
         plain_axes(axes, "", "", "")
-        axes.set_xlabel("share of the limit taken", loc="left")
+        axes.set_xlabel("share of the limit taken (→ longer than drawn)", loc="left")
         axes.axvline(1.0, color="black", linewidth=1.1, zorder=3)
         axes.grid(axis="y", visible=False)
         axes.set_yticks(places, labels, fontsize=8)
