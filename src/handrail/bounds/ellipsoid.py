@@ -17,7 +17,7 @@ from typing import Final
 from handrail.compiled import compiled
 from handrail.records import Ledger, Rules
 
-__all__ = ["DETERMINANT", "ELLIPSOID_WIDTHS", "PAPER", "ellipsoid_radius"]
+__all__ = ["DETERMINANT", "ELLIPSOID_WIDTHS", "PAPER", "ellipsoid_radius", "radius_at"]
 
 PAPER: Final = 0
 DETERMINANT: Final = 1
@@ -27,6 +27,12 @@ ELLIPSOID_WIDTHS: Final = {"paper": PAPER, "determinant": DETERMINANT}
 
 @compiled
 def ellipsoid_radius(rules: Rules, ledger: Ledger) -> float:
+    """Return beta as of now: see `radius_at`."""
+    return radius_at(rules, ledger.rows, ledger.log_det)
+
+
+@compiled
+def radius_at(rules: Rules, rows: int, log_det: float) -> float:
     """Return beta: theta is in the ellipsoid at all times with probability 1 - level.
 
     Notes
@@ -37,7 +43,7 @@ def ellipsoid_radius(rules: Rules, ledger: Ledger) -> float:
     """
     bias = rules.theta_bound * math.sqrt(rules.ridge)
     if rules.width == PAPER:
-        growth = 1.0 + rules.feature_bound * rules.feature_bound * (1 + ledger.rows) / rules.ridge
+        growth = 1.0 + rules.feature_bound * rules.feature_bound * (1 + rows) / rules.ridge
         return rules.noise * math.sqrt(rules.dim * math.log(growth / rules.estimator_level)) + bias
-    spread = ledger.log_det - 2.0 * math.log(rules.estimator_level)
+    spread = log_det - 2.0 * math.log(rules.estimator_level)
     return rules.noise * math.sqrt(spread) + bias

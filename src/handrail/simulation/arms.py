@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from handrail.bounds.arm import UCB1, arm_width, ucb1_growth, ucb1_width
-from handrail.compiled import compiled
+from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, EVENT, PROMISE, conclude, would_be_safe
 from handrail.conservative.ledger import (
     record_decision,
@@ -121,18 +121,31 @@ def run_arms_plain(
         record_fixed(meter, ledger, plays, means, mean, curve[point])
 
 
+@inlined
+def _width(rules: Rules, widths: Floats, plays: int, now: int) -> float:
+    """Return the width of an arm, from the table where it has it."""
+    if rules.width == UCB1:
+        growth = widths[now] if now < widths.size else ucb1_growth(now)
+        return ucb1_width(growth, float(plays))
+    if plays < widths.size:
+        return float(widths[plays])
+    return arm_width(
+        rules.width, plays, 0, rules.arms, rules.noise, rules.estimator_level, rules.arm_rho
+    )
+
+
+@inlined
+def _psi(rules: Rules, boundaries: Floats, count: int) -> float:
+    """Return psi of so many rewards, from the table where it has it."""
+    return float(boundaries[count]) if count < boundaries.size else boundary(rules, count)
+
+
 @compiled
 def _past(
     rules: Rules, ledger: Ledger, boundaries: Floats, plays: Ints, lower: Floats, means: Floats
 ) -> float:
-    psi = boundaries[ledger.rewards] if rules.past == MARTINGALE else 0.0
+    psi = _psi(rules, boundaries, ledger.rewards) if rules.past == MARTINGALE else 0.0
     return past_of_arms(rules, ledger, psi, plays, lower, means)
-
-
-@compiled
-def _width(rules: Rules, widths: Floats, plays: int, now: int) -> float:
-    """Return the width of an arm from the table."""
-    return ucb1_width(widths[now], float(plays)) if rules.width == UCB1 else widths[plays]
 
 
 @compiled
@@ -225,7 +238,7 @@ def _sure_rounds(
                         low = sums[other] / counts[other] - width
                         others += counts[other] * clipped(rules, low)
         elif rules.past == MARTINGALE:
-            psi = boundaries[ledger.rewards + rounds]
+            psi = _psi(rules, boundaries, ledger.rewards + rounds)
         if stays_safe(rules, ledger, rounds, mean, others, own, means[arm], psi):
             return rounds
         rounds //= 4
@@ -390,6 +403,7 @@ def run_arms(
                     reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                     record_play(ledger, mean, reward)
                     learn_mean(counts, sums, arm, reward)
-                    bound_mean(counts, sums, arm, widths[counts[arm]], upper, lower)
+                    width = _width(rules, widths, counts[arm], 0)
+                    bound_mean(counts, sums, arm, width, upper, lower)
             end_rounds(meter, ledger, counts, means, mean, arm, choice[EVENT], start, actions)
         record_fixed(meter, ledger, counts, means, mean, curve[point])

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
 
+from handrail.bounds.ellipsoid import PAPER
 from handrail.conservative.past import MARTINGALE
 from handrail.counter import children, root
 from handrail.environments.problem import ContextProblem, FixedProblem, Problem
 from handrail.environments.rewards import REWARDS
+from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.contexts import ContextModel
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
 from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
+from handrail.simulation.contest import run_fixed, tabulate_radii
 from handrail.simulation.contexts import run_contexts
-from handrail.simulation.fixed import run_fixed
+from handrail.simulation.fixed import run_fixed_plain
 from handrail.simulation.meter import new_meter
+from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop
 
 __all__ = ["Entry"]
@@ -27,8 +31,8 @@ _STREAMS: Final = 3
 """The streams that rewards are drawn from, within those of a seed."""
 _PORTION: Final = 1 << 21
 """Numbers of features in one portion of contexts."""
-_LONGEST_TABLE: Final = 1 << 22
-"""Widths that are tabulated: 32 MB. Longer runs are played round by round."""
+_LONGEST_TABLE: Final = 1 << 20
+"""Widths that are tabulated: 8 MB. Those that longer runs need besides are computed each time."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,19 @@ class Entry:
         """The kernel that runs it, in which rounds cost about the same."""
         if isinstance(self.problem, ContextProblem):
             return "contexts"
-        if self.algorithm.estimator == "linear":
-            return "fixed"
-        tabulated = self.grid[-1] < _LONGEST_TABLE
-        return "arms" if tabulated and self.engine == "fast" else "arms-plain"
+        kind = "fixed" if self.algorithm.estimator == "linear" else "arms"
+        return kind if self.engine == "fast" else f"{kind}-plain"
+
+    @cached_property
+    def _gram(self) -> Floats:
+        """Phi Phi' / lambda."""
+        assert isinstance(self.problem, FixedProblem)
+        features = self.problem.rows()
+        arms = len(features)
+        played, none, gram = np.zeros(arms, np.int64), np.zeros(arms), np.zeros((arms, arms))
+        ridge = float(self.rules["ridge"][0])
+        rebuild_fixed(features, ridge, played, played, none, none.copy(), gram, none.copy())
+        return gram
 
     def play(
         self, run: int, trace: bool = False, stop: Stop | None = None
@@ -92,11 +105,14 @@ class Entry:
             _run_contexts(state, problem, run, how, stop)
             return curve, meter, played
         given = [*state, problem.means, problem.baseline, *how, stop.flag]
+        rounds = int(self.grid[-1])
         if self.kind == "fixed":
-            given += [problem.rows(), self.engine == "fast"]
-            run_fixed(*given)
+            given += [problem.rows(), self._gram, *_radii(self.rules.tobytes(), rounds)]
+            run_fixed(*given, new_record(STANDING))
+        elif self.kind == "fixed-plain":
+            run_fixed_plain(*given, problem.rows())
         elif self.kind == "arms":
-            given += _tables(self.rules.tobytes(), int(self.grid[-1]))
+            given += _tables(self.rules.tobytes(), rounds)
             run_arms(*given)
         else:
             run_arms_plain(*given)
@@ -124,7 +140,21 @@ def _run_contexts(
 def _tables(rules: bytes, rounds: int) -> tuple[Floats, Floats, int]:
     """Return the tables of widths and boundaries that an agreement leads to."""
     agreed = np.frombuffer(rules, RULES).copy()
-    widths = np.zeros(rounds + 1)
-    boundaries = np.zeros(rounds + 1 if agreed["past"][0] == MARTINGALE else 0)
+    widths = np.zeros(_table_size(rounds))
+    boundaries = np.zeros(_table_size(rounds) if agreed["past"][0] == MARTINGALE else 0)
     settled = tabulate(agreed, widths, boundaries)
     return widths, boundaries, settled
+
+
+@lru_cache(maxsize=8)
+def _radii(rules: bytes, rounds: int) -> tuple[Floats, Floats]:
+    """Return the tables of radii and boundaries that an agreement leads to."""
+    agreed = np.frombuffer(rules, RULES).copy()
+    radii = np.zeros(_table_size(rounds) if agreed["width"][0] == PAPER else 0)
+    boundaries = np.zeros(_table_size(rounds) if agreed["past"][0] == MARTINGALE else 0)
+    tabulate_radii(agreed, radii, boundaries)
+    return radii, boundaries
+
+
+def _table_size(rounds: int) -> int:
+    return min(rounds + 1, _LONGEST_TABLE)

@@ -1,29 +1,22 @@
-"""Runs of the linear algorithms over fixed arms, in arm space.
-
-Every round is decided by the policies' own `decide_fixed`. While the baseline is played nothing
-that was learned moves, so the fast path goes on from one baseline round to the next by a single
-comparison; it is made on the same floating-point numbers as in the plain path.
-"""
+"""Runs of the linear algorithms over fixed arms, round by round: the policies' own `decide_fixed`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from handrail.compiled import compiled
-from handrail.conservative.choice import ACTION, EVENT, PROMISE, would_be_safe
-from handrail.conservative.ledger import record_decision
-from handrail.conservative.selection import awaited
+from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
-from handrail.policies.fixed import REBUILD_EVERY, certify_fixed, decide_fixed, reward_fixed
+from handrail.policies.fixed import REBUILD_EVERY, decide_fixed, reward_fixed
 from handrail.records import Floats, Ints, Record
-from handrail.simulation.meter import PATIENCE, end_rounds, record_fixed
+from handrail.simulation.meter import end_rounds, record_fixed
 
-__all__ = ["run_fixed"]
+__all__ = ["run_fixed_plain"]
 
 
 @compiled
-def run_fixed(
+def run_fixed_plain(
     rules_: Record,
     ledger_: Record,
     meter_: Record,
@@ -37,7 +30,6 @@ def run_fixed(
     actions: Ints,
     halt: Ints,
     features: Floats,
-    shortcuts: bool,
 ) -> None:
     """Play one run.
 
@@ -47,8 +39,6 @@ def run_fixed(
         As for `handrail.simulation.arms.run_arms`.
     features : numpy.ndarray
         Phi, (K, d).
-    shortcuts : bool
-        Whether baseline rounds that follow one another are decided by one comparison each.
     """
     rules = rules_[0]
     ledger = ledger_[0]
@@ -64,12 +54,9 @@ def run_fixed(
     work = np.empty((3, arms))
     rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
     for point in range(grid.size):
-        stop = grid[point]
-        while ledger.rounds < stop:
+        while ledger.rounds < grid[point]:
             if halt[0] != 0:
                 return
-            start = ledger.rounds
-            limit = min(stop, start + PATIENCE)
             choice = decide_fixed(
                 rules_, ledger_, plays, estimate, gram, cross, means, work, baseline, mean
             )
@@ -91,10 +78,6 @@ def run_fixed(
                     choice[PROMISE],
                     reward,
                 )
-            elif shortcuts and ledger.rounds < limit:
-                certify_fixed(rules, ledger, plays, estimate, gram, cross, means, work)
-                top = awaited(rules.selection, work[0], work[1], work[2], baseline, mean)
-                while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
-                    record_decision(ledger, mean, True, 0.0)
+            start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
         record_fixed(meter, ledger, plays, means, mean, curve[point])

@@ -1,0 +1,467 @@
+"""Runs of the linear algorithms over fixed arms, with exact shortcuts.
+
+The plain path (`handrail.simulation.fixed`) looks at all arms in every round. This one rests on
+these facts:
+
+- The arms that take turns can be followed among themselves (`handrail.estimators.contest`), and
+  the others need not be looked at while they cannot lead (`handrail.simulation.standing`).
+- In a streak of one member its own bounds take a few operations, and those of the others move by
+  no more than |G_now[i, j]| |x|.
+- While the baseline is played nothing that was learned moves (`handrail.simulation.leaps`).
+- Every selection plays the most optimistic arm while it is safe: the other arms' margins matter
+  only when it is not.
+
+Bounds and margins are the plain path's up to rounding: actions are the same unless two compared
+values are that close.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from handrail.bounds.ellipsoid import DETERMINANT, radius_at
+from handrail.compiled import compiled, inlined
+from handrail.conservative.choice import ACTION, EVENT, choose, would_be_safe
+from handrail.conservative.ledger import record_holds, record_plays
+from handrail.conservative.past import (
+    NONE,
+    ORACLE,
+    SELF_NORMALISED,
+    boundary,
+    martingale,
+    self_normalised,
+)
+from handrail.conservative.selection import (
+    BASELINE_EVENT,
+    OPTIMISTIC_EVENT,
+    SAFE_EVENT,
+    awaited,
+)
+from handrail.counter import normals
+from handrail.environments.rewards import BERNOULLI, draw
+from handrail.estimators.contest import (
+    CROSS,
+    CROSSES,
+    MEAN,
+    MEANS,
+    MOST,
+    TURNS,
+    WEIGHTS,
+    add_streak,
+    set_base,
+    settle,
+    spread,
+    spread_squares,
+)
+from handrail.estimators.contexts import lanes
+from handrail.estimators.fixed import rebuild_fixed
+from handrail.policies.fixed import REBUILD_EVERY
+from handrail.records import Floats, Ints, Ledger, Record, Rules
+from handrail.simulation.leaps import held_rounds
+from handrail.simulation.meter import PATIENCE, end_streak, record_fixed, trace
+from handrail.simulation.standing import (
+    AHEAD,
+    CLOSED,
+    FLOORS,
+    REACH,
+    SMALL_ROWS,
+    UPPER,
+    WIDE_ROWS,
+    Standing,
+    join,
+    look_around,
+    open_contest,
+    rank,
+    renew,
+)
+
+__all__ = ["run_fixed", "tabulate_radii"]
+
+_DRAWN: Final = 32
+"""Rewards of an arm that are drawn at a time."""
+
+# Rows of `wide` besides those of others.
+_LOWER: Final = WIDE_ROWS
+_CERTIFIED: Final = WIDE_ROWS + 1
+_NOW_MEAN: Final = WIDE_ROWS + 2
+_NOW_CROSS: Final = WIDE_ROWS + 3
+_NOW_SQUARES: Final = WIDE_ROWS + 4
+_ROWS: Final = WIDE_ROWS + 5
+
+
+@compiled
+def tabulate_radii(rules_: Record, radii: Floats, boundaries: Floats) -> None:
+    """Fill in the ellipsoid's radius by the number of rows, and psi by the number of rewards."""
+    rules = rules_[0]
+    for rows in range(radii.size):
+        radii[rows] = radius_at(rules, rows, 0.0)
+    for count in range(boundaries.size):
+        boundaries[count] = boundary(rules, count)
+
+
+@inlined
+def _beta(rules: Rules, radii: Floats, rows: int, log_det: float) -> float:
+    """Return the ellipsoid's radius, from the table where it has it."""
+    return float(radii[rows]) if rows < radii.size else radius_at(rules, rows, log_det)
+
+
+@inlined
+def _psi(rules: Rules, boundaries: Floats, count: int) -> float:
+    """Return psi of so many rewards, from the table where it has it."""
+    return float(boundaries[count]) if count < boundaries.size else boundary(rules, count)
+
+
+@compiled
+def _draw_more(
+    kind: int, mean: float, noise: float, key: np.uint64, first: int, rewards: Floats, arm: int
+) -> None:
+    """Draw an arm's next rewards."""
+    if kind == BERNOULLI:
+        for i in range(_DRAWN):
+            rewards[arm, i] = draw(kind, mean, noise, key, first + i)
+        return
+    normals(key, first, rewards[arm])
+    for i in range(_DRAWN):
+        rewards[arm, i] = mean + noise * rewards[arm, i]
+
+
+@inlined
+def _certified(
+    rules: Rules,
+    ledger: Ledger,
+    psi: float,
+    earned: float,
+    centre: float,
+    square: float,
+    beta: float,
+    truth: float,
+    mean: float,
+    lower: float,
+    cross: float,
+    own: float,
+) -> float:
+    """Return past_and_now of an arm with these true mean, mean, lower bound, y and G_aa."""
+    if rules.past == SELF_NORMALISED:
+        return self_normalised(rules, centre + mean, square + 2.0 * cross + own, beta)
+    if rules.past == ORACLE:
+        return earned + truth
+    return martingale(rules, ledger, psi) + max(lower, 0.0)
+
+
+@inlined
+def _leader_is_safe(
+    rules: Rules,
+    ledger: Ledger,
+    standing: Standing,
+    psi: float,
+    small: Floats,
+    truth: float,
+    beta: float,
+    baseline_mean: float,
+) -> bool:
+    """Say whether the leader is safe."""
+    lead = standing.lead
+    mean = small[MEANS, lead]
+    own = small[lead, lead]
+    certified = _certified(
+        rules,
+        ledger,
+        psi,
+        standing.earned,
+        standing.centre,
+        standing.square,
+        beta,
+        truth,
+        mean,
+        mean - beta * math.sqrt(max(own, 0.0)),
+        small[CROSSES, lead],
+        own,
+    )
+    return would_be_safe(rules, ledger, certified, baseline_mean)
+
+
+@compiled
+def _choose(
+    rules: Rules,
+    ledger: Ledger,
+    standing: Standing,
+    psi: float,
+    gram: Floats,
+    wide: Floats,
+    small: Floats,
+    members: Ints,
+    means: Floats,
+    beta: float,
+    baseline: int,
+) -> tuple[int, int, float]:
+    """Choose among all arms; return the action, its event and what a baseline round waits for."""
+    size = standing.members
+    spread(gram, wide, small, members, size, MEAN, WEIGHTS, _NOW_MEAN)
+    spread(gram, wide, small, members, size, CROSS, TURNS, _NOW_CROSS)
+    spread_squares(gram, wide, small, members, size, _NOW_SQUARES)
+    for member in range(size):
+        arm = members[member]
+        wide[_NOW_MEAN, arm] = small[MEANS, member]
+        wide[_NOW_CROSS, arm] = small[CROSSES, member]
+        wide[_NOW_SQUARES, arm] = small[member, member]
+    for arm in range(means.size):
+        width = beta * math.sqrt(max(wide[_NOW_SQUARES, arm], 0.0))
+        wide[UPPER, arm] = wide[_NOW_MEAN, arm] + width
+        wide[_LOWER, arm] = wide[_NOW_MEAN, arm] - width
+        wide[_CERTIFIED, arm] = _certified(
+            rules,
+            ledger,
+            psi,
+            standing.earned,
+            standing.centre,
+            standing.square,
+            beta,
+            means[arm],
+            wide[_NOW_MEAN, arm],
+            wide[_LOWER, arm],
+            wide[_NOW_CROSS, arm],
+            wide[_NOW_SQUARES, arm],
+        )
+    upper = wide[UPPER, : means.size]
+    lower = wide[_LOWER, : means.size]
+    certified = wide[_CERTIFIED, : means.size]
+    mean = means[baseline]
+    top = awaited(rules.selection, upper, lower, certified, baseline, mean)
+    choice = choose(rules, ledger, upper, lower, certified, 0.0, baseline, mean)
+    return choice[ACTION], choice[EVENT], top
+
+
+@compiled
+def _hold(rules: Rules, ledger: Ledger, top: float, mean: float, limit: int) -> None:
+    """Play the baseline once, and on until an action with this past_and_now is safe."""
+    record_holds(ledger, 1)
+    record_holds(ledger, held_rounds(rules, ledger, top, mean, limit - ledger.rounds))
+    while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
+        record_holds(ledger, 1)
+
+
+@compiled
+def _find(
+    rules: Rules,
+    standing: Standing,
+    gram: Floats,
+    wide: Floats,
+    small: Floats,
+    members: Ints,
+    plays: Ints,
+    means: Floats,
+    arm: int,
+) -> int:
+    """Return which member an arm is; it becomes one if it is not."""
+    for member in range(standing.members):
+        if members[member] == arm:
+            return member
+    if standing.members == MOST:
+        renew(rules, standing, gram, wide, small, members, plays, means)
+    return join(standing, gram, wide, small, members, arm)
+
+
+@compiled
+def _rebuild(
+    rules: Rules,
+    ledger: Ledger,
+    standing: Standing,
+    gram: Floats,
+    wide: Floats,
+    small: Floats,
+    members: Ints,
+    plays: Ints,
+    sums: Floats,
+    features: Floats,
+    means: Floats,
+    without: int,
+) -> None:
+    """Compute everything afresh from counts, in the rounds in which the policies do."""
+    mean = np.zeros(plays.size)
+    cross = np.zeros(plays.size)
+    fresh = np.zeros((plays.size, plays.size))
+    log_det = rebuild_fixed(features, rules.ridge, plays, plays, sums, mean, fresh, cross)
+    if math.isnan(log_det):
+        settle(gram, wide, small, members, standing.members)
+    else:
+        ledger.log_det = log_det
+        set_base(gram, wide, mean, fresh, cross, without)
+    open_contest(rules, standing, wide, plays, means)
+
+
+@compiled
+def run_fixed(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    means: Floats,
+    baseline: int,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    halt: Ints,
+    features: Floats,
+    start_gram: Floats,
+    radii: Floats,
+    boundaries: Floats,
+    standing_: Record,
+) -> None:
+    """Play one run with shortcuts.
+
+    Parameters
+    ----------
+    rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions, halt
+        As for `handrail.simulation.arms.run_arms`.
+    features : numpy.ndarray
+        Phi, (K, d).
+    start_gram : numpy.ndarray
+        Phi Phi' / lambda, (K, K): G before the first round.
+    radii, boundaries : numpy.ndarray
+        From `tabulate_radii`, as far as they are tabulated.
+    standing_ : numpy.ndarray
+        A fresh `handrail.simulation.standing.STANDING`.
+    """
+    rules = rules_[0]
+    ledger = ledger_[0]
+    meter = meter_[0]
+    standing = standing_[0]
+    conservative = rules.past != NONE
+    mean = means[baseline]
+    arms = means.size
+    # Conservative algorithms never learn about the baseline: to them it is no arm.
+    without = baseline if conservative else -1
+    gram = np.zeros((arms, lanes(arms)))
+    wide = np.zeros((_ROWS, lanes(arms)))
+    small = np.zeros((SMALL_ROWS, 2 * MOST))
+    row, turn = np.zeros(2 * MOST), np.zeros(MOST)
+    members = np.zeros(MOST, np.int64)
+    plays = np.zeros(arms, np.int64)
+    sums = np.zeros(arms)
+    rewards = np.zeros((arms, _DRAWN))
+    wide[CLOSED, arms:] = -math.inf
+    if conservative:
+        wide[CLOSED, baseline] = -math.inf
+    set_base(gram, wide, sums, start_gram, sums, without)
+    open_contest(rules, standing, wide, plays, means)
+    ledger.constant = 1
+    ledger.baseline_mean = mean
+    for point in range(grid.size):
+        stop = grid[point]
+        while ledger.rounds < stop:
+            if halt[0] != 0:
+                return
+            start = ledger.rounds
+            limit = min(stop, start + PATIENCE)
+            beta = _beta(rules, radii, ledger.rows, ledger.log_det)
+            rank(standing, small, members, beta)
+            if not standing.high > standing.far + AHEAD and not look_around(
+                standing, gram, wide, small, members, beta
+            ):
+                renew(rules, standing, gram, wide, small, members, plays, means)
+                continue
+            member = standing.lead
+            event = OPTIMISTIC_EVENT
+            safe = True
+            psi = 0.0
+            if conservative:
+                psi = _psi(rules, boundaries, ledger.rewards)
+                # Nobody leads where the baseline is the only arm.
+                safe = member >= 0 and mean <= standing.high
+                if safe:
+                    truth = means[members[member]]
+                    safe = _leader_is_safe(
+                        rules, ledger, standing, psi, small, truth, beta, mean
+                    )
+            if not safe:
+                arm, event, top = _choose(
+                    rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
+                )
+                if event == BASELINE_EVENT:
+                    _hold(rules, ledger, top, mean, limit)
+                    end_streak(meter, ledger, standing.earned, mean, mean, event, start)
+                    if actions.size > 0:
+                        trace(actions, start, ledger.rounds, arm)
+                    continue
+                member = _find(
+                    rules, standing, gram, wide, small, members, plays, means, arm
+                )
+            arm = members[member]
+            if not conservative and arm == baseline:
+                event = BASELINE_EVENT
+            limit = min(limit, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
+            # A streak: the member is played while it leads and is safe for certain. Its own
+            # numbers follow in closed form, those of all others are bounded.
+            truth, played = means[arm], plays[arm]
+            own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
+            near = outer = 0.0
+            for other in range(standing.members):
+                near = max(near, abs(small[member, other]) if other != member else 0.0)
+                outer += small[REACH, other] * abs(small[member, MOST + other])
+            rows, log_det = ledger.rows, ledger.log_det
+            count = 0
+            total = x = q = 0.0
+            gain = 1.0
+            while True:
+                slot = (played + count) % _DRAWN
+                if slot == 0:
+                    _draw_more(kind, truth, noise, keys[arm], played + count, rewards, arm)
+                reward = rewards[arm, slot]
+                record_plays(ledger, 1, reward)
+                total += reward
+                count += 1
+                gain = 1.0 / (1.0 + count * own)
+                x = (total - count * before) * gain
+                q = count * gain * (1.0 - cross)
+                if event == SAFE_EVENT or ledger.rounds >= limit:
+                    break
+                if rules.width == DETERMINANT:
+                    log_det = ledger.log_det - math.log(gain)
+                radius = _beta(rules, radii, rows + count, log_det)
+                now = before + own * x
+                width = radius * math.sqrt(own * gain)
+                others = max(standing.second + near * abs(x), standing.far + outer * abs(x))
+                if not now + width > others + standing.root * (radius - beta) + AHEAD:
+                    break
+                if conservative:
+                    certified = _certified(
+                        rules,
+                        ledger,
+                        _psi(rules, boundaries, ledger.rewards),
+                        standing.earned + count * truth,
+                        standing.centre + x * cross + count * now,
+                        standing.square + cross * q + count * (cross + own * q),
+                        radius,
+                        truth,
+                        now,
+                        now - width,
+                        cross + own * q,
+                        own * gain,
+                    )
+                    if mean > now + width or not would_be_safe(rules, ledger, certified, mean):
+                        break
+            add_streak(small, row, turn, standing.members, member, count * gain, x, q)
+            standing.centre += x * cross + count * (before + own * x)
+            standing.square += cross * q + count * (cross + own * q)
+            standing.earned += count * truth
+            ledger.rows += count
+            if rules.width == DETERMINANT:
+                ledger.log_det -= math.log(gain)
+            plays[arm] += count
+            sums[arm] += total
+            end_streak(meter, ledger, standing.earned, means[arm], mean, event, start)
+            if actions.size > 0:
+                trace(actions, start, ledger.rounds, arm)
+            if ledger.rows % REBUILD_EVERY == 0:
+                _rebuild(
+                    rules, ledger, standing, gram, wide, small, members, plays, sums, features,
+                    means, without,
+                )  # fmt: skip
+            elif small[member, member] < small[FLOORS, member]:
+                renew(rules, standing, gram, wide, small, members, plays, means)
+        record_fixed(meter, ledger, plays, means, mean, curve[point])

@@ -1,0 +1,221 @@
+"""Who leads among fixed arms, without looking at all of them in every round.
+
+Members of a contest (`handrail.estimators.contest`) are followed exactly. Since outsiders were last
+looked at, an outsider's upper bound m_i + beta sqrt(G_ii) has grown by at most
+
+    sum_j |Gamma_ij| |change of w_j| + (change of beta) sqrt(G_ii),
+
+because G_ii only falls: while a member is ahead of that, nobody else needs to be looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Protocol
+
+from handrail.compiled import compiled, inlined
+from handrail.conservative.past import SELF_NORMALISED, oracle_sums
+from handrail.estimators.contest import (
+    CROSS,
+    MEAN,
+    MEANS,
+    MOST,
+    SMALL,
+    SQUARES,
+    WEIGHTS,
+    WIDE,
+    admit,
+    first_of,
+    largest,
+    outsider_square,
+    settle,
+    spread,
+)
+from handrail.estimators.fixed import along_plays
+from handrail.records import Floats, Ints, Rules, record_dtype
+
+__all__ = [
+    "AHEAD",
+    "CLOSED",
+    "FLOORS",
+    "REACH",
+    "SMALL_ROWS",
+    "STANDING",
+    "UPPER",
+    "WIDE_ROWS",
+    "Standing",
+    "join",
+    "look_around",
+    "open_contest",
+    "rank",
+    "renew",
+]
+
+AHEAD: Final = 1e-9
+"""Somebody is ahead of a bound for certain by more than this: far above rounding."""
+_SHRUNK: Final = 1.0 / 64.0
+"""A member's G_jj relative to the base below which the base is renewed: it costs 6 bits."""
+
+# Rows of `small` besides the estimator's.
+REACH: Final = SMALL
+"""Of each member j, the largest |Gamma_ij| over outsiders i."""
+_SEEN: Final = SMALL + 1
+"""w when outsiders were last looked at."""
+FLOORS: Final = SMALL + 2
+"""Of each member, the G_jj below which the base is renewed."""
+SMALL_ROWS: Final = SMALL + 3
+
+# Rows of `wide` besides the estimator's.
+CLOSED: Final = WIDE
+"""0 for arms that can lead, -inf for others."""
+_CEILING: Final = WIDE + 1
+"""The same with -inf for members."""
+_CAPS: Final = WIDE + 2
+"""No outsider's G_ii is larger."""
+UPPER: Final = WIDE + 3
+_NOW: Final = WIDE + 4
+WIDE_ROWS: Final = WIDE + 5
+
+
+class Standing(Protocol):
+    """How a contest stands."""
+
+    members: int
+    """How many there are."""
+    lead: int
+    """The member with the largest upper bound, which is `high`; -1: nobody."""
+    high: float
+    second: float
+    """The largest upper bound of the other members."""
+    outside: float
+    """The largest upper bound of the outsiders, or more, when they were last looked at."""
+    beta: float
+    """The ellipsoid's radius then."""
+    far: float
+    """What no outsider's upper bound exceeds now."""
+    root: float
+    """No arm's sqrt(G_ii) is larger."""
+    centre: float
+    """<theta_hat, x> and ||x||^2_{V^-1} of the summed features x of all plays."""
+    square: float
+    earned: float
+    """sum_k N_k mu_k."""
+
+
+STANDING: Final = record_dtype(Standing)
+
+
+@compiled
+def open_contest(
+    rules: Rules, standing: Standing, wide: Floats, plays: Ints, means: Floats
+) -> None:
+    """Begin a contest from its base, and make sums that were carried along exact again."""
+    for i in range(wide.shape[1]):
+        wide[_CAPS, i] = wide[SQUARES, i]
+        wide[_CEILING, i] = wide[CLOSED, i]
+    standing.members = 0
+    standing.outside = math.inf
+    standing.root = math.sqrt(max(largest(wide, SQUARES), 0.0))
+    standing.earned = oracle_sums(plays, means)
+    if rules.past == SELF_NORMALISED:
+        standing.centre, standing.square = along_plays(plays, wide[MEAN], wide[CROSS])
+
+
+@compiled
+def renew(
+    rules: Rules,
+    standing: Standing,
+    gram: Floats,
+    wide: Floats,
+    small: Floats,
+    members: Ints,
+    plays: Ints,
+    means: Floats,
+) -> None:
+    """Make the present the base."""
+    settle(gram, wide, small, members, standing.members)
+    open_contest(rules, standing, wide, plays, means)
+
+
+@compiled
+def join(
+    standing: Standing, gram: Floats, wide: Floats, small: Floats, members: Ints, arm: int
+) -> int:
+    """Let an outsider in, if there is room; return which member it is."""
+    member = standing.members
+    admit(gram, wide, small, members, member, arm)
+    wide[_CEILING, arm] = -math.inf
+    furthest = 0.0
+    for i in range(gram.shape[1]):
+        furthest = max(furthest, abs(gram[arm, i]) if wide[_CEILING, i] == 0.0 else 0.0)
+    small[REACH, member] = furthest
+    small[_SEEN, member] = 0.0
+    small[FLOORS, member] = small[member, member] * _SHRUNK
+    standing.members = member + 1
+    return member
+
+
+@inlined
+def _upper(small: Floats, member: int, beta: float) -> float:
+    return small[MEANS, member] + beta * math.sqrt(max(small[member, member], 0.0))
+
+
+@inlined
+def rank(standing: Standing, small: Floats, members: Ints, beta: float) -> None:
+    """Find the member that leads, and how far outsiders can have come."""
+    high = second = -math.inf
+    lead = -1
+    drift = 0.0
+    # No branches: who leads is hard to foresee.
+    for member in range(standing.members):
+        value = _upper(small, member, beta)
+        drift += small[REACH, member] * abs(small[WEIGHTS, member] - small[_SEEN, member])
+        second = max(second, min(value, high))
+        lead = member if value > high else lead
+        high = max(high, value)
+    if second == high:
+        for member in range(standing.members):
+            if _upper(small, member, beta) == high and members[member] < members[lead]:
+                lead = member
+    standing.lead = lead
+    standing.high = high
+    standing.second = second
+    standing.far = standing.outside + drift + standing.root * (beta - standing.beta)
+
+
+@compiled
+def look_around(
+    standing: Standing, gram: Floats, wide: Floats, small: Floats, members: Ints, beta: float
+) -> bool:
+    """Look at the outsiders and let those in that may lead; say whether there was room."""
+    size = standing.members
+    spread(gram, wide, small, members, size, MEAN, WEIGHTS, _NOW)
+    for i in range(wide.shape[1]):
+        width = beta * math.sqrt(max(wide[_CAPS, i], 0.0))
+        wide[UPPER, i] = wide[_NOW, i] + width + wide[_CEILING, i]
+    for member in range(size):
+        small[_SEEN, member] = small[WEIGHTS, member]
+    standing.beta = beta
+    while True:
+        standing.outside = largest(wide, UPPER)
+        standing.far = standing.outside
+        if standing.high > standing.outside + AHEAD or standing.outside == -math.inf:
+            return True
+        arm = first_of(wide, UPPER, standing.outside)
+        wide[_CAPS, arm] = outsider_square(gram, wide, small, members, standing.members, arm)
+        value = wide[_NOW, arm] + beta * math.sqrt(max(wide[_CAPS, arm], 0.0))
+        if value + AHEAD < standing.high:
+            wide[UPPER, arm] = value
+            continue
+        if standing.members == MOST:
+            return False
+        member = join(standing, gram, wide, small, members, arm)
+        wide[UPPER, arm] = -math.inf
+        value = _upper(small, member, beta)
+        ahead = value > standing.high
+        if value == standing.high and standing.lead >= 0:
+            ahead = arm < members[standing.lead]
+        standing.second = max(standing.second, min(value, standing.high))
+        if ahead:
+            standing.lead = member
+            standing.high = value
