@@ -20,7 +20,7 @@ import numba
 import numba.core.config
 import platformdirs
 
-__all__ = ["cache_folder", "compiled", "inlined"]
+__all__ = ["cache_folder", "compiled", "inlined", "lean"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -91,11 +91,32 @@ def compiled(function: _F) -> _F:
     callable
         The same function, compiled at its first call, or loaded from the cache.
     """
-    return _compile(function, {})
+    # Said, because what a lean function calls would be lean as well otherwise.
+    return _compile(function, {"_nrt": True})
+
+
+def lean(function: _F) -> _F:
+    """Compile a function like `compiled` that makes no array.
+
+    Numba counts references to every array that a compiled function is handed, with atomic
+    operations; a rule of some nanoseconds would mostly count. A function that makes none has
+    nothing to free, so the counting is left out.
+
+    Parameters
+    ----------
+    function : callable
+        A function of numbers, arrays and records that makes no array; Numba refuses others.
+
+    Returns
+    -------
+    callable
+        The same function, compiled.
+    """
+    return _compile(function, {"_nrt": False})
 
 
 def inlined(function: _F) -> _F:
-    """Compile a function like `compiled`, and put its code into every compiled caller.
+    """Compile a function like `lean`, and put its code into every compiled caller.
 
     For small functions in loops that take a few nanoseconds a turn: a call hands over each array in
     seven parts or more.
@@ -103,25 +124,26 @@ def inlined(function: _F) -> _F:
     Parameters
     ----------
     function : callable
-        A function of numbers, arrays and records.
+        A function of numbers, arrays and records that makes no array.
 
     Returns
     -------
     callable
         The same function, compiled.
     """
-    return _compile(function, {"forceinline": True})
+    return _compile(function, {"_nrt": False, "forceinline": True})
 
 
 def _compile(function: _F, more: dict[str, bool]) -> _F:
+    compiler: Any = numba.njit  # its types leave out some of its options
     if _FOLDER is None:
-        return cast(_F, numba.njit(nogil=True, error_model="numpy", **more)(function))
+        return cast(_F, compiler(nogil=True, error_model="numpy", **more)(function))
     # Numba chooses a function's cache folder while it decorates it, from this setting alone; put
     # back at once, so that other packages' functions go where their users want them.
     config: Any = numba.core.config
     before = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
-        return cast(_F, numba.njit(nogil=True, error_model="numpy", cache=True, **more)(function))
+        return cast(_F, compiler(nogil=True, error_model="numpy", cache=True, **more)(function))
     finally:
         config.CACHE_DIR = before

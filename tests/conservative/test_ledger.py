@@ -13,7 +13,8 @@ from handrail.conservative.ledger import (
     add,
     need,
     record_decision,
-    record_play,
+    record_holds,
+    record_plays,
     record_reward,
     record_waived,
 )
@@ -101,11 +102,30 @@ def test_slack_by_hand() -> None:
     assert [slack(rules[0], now) for now in range(1, 9)] == [0.0] * 8
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-3, 3), st.floats(0, 1)), max_size=50))
-def test_a_play_is_a_decision_and_its_reward(rounds: list[tuple[float, float, float]]) -> None:
+@given(
+    mean=st.floats(0.0, 1.0),
+    rewards=st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50),
+    held=st.integers(0, 20),
+)
+def test_rounds_counted_at_once(mean: float, rewards: list[float], held: int) -> None:
+    """Plays and holds with one baseline mean: like decisions and rewards one after the other."""
     one, two = new_record(LEDGER), new_record(LEDGER)
-    for mean, reward, promise in rounds:
-        record_decision(one[0], mean, False, promise)
-        record_reward(one[0], promise, reward)
-        record_play(two[0], mean, reward)
-    assert one.tobytes() == two.tobytes()
+    record_decision(one[0], mean, True, 0.0)
+    record_decision(two[0], mean, True, 0.0)
+    for reward in rewards:
+        record_decision(one[0], mean, False, 0.25)
+        record_reward(one[0], 0.25, reward)
+        record_plays(two[0], 1, reward)
+    for _ in range(held):
+        record_decision(one[0], mean, True, 0.0)
+    record_holds(two[0], held)
+    whole = [float(round(reward)) for reward in rewards]
+    for reward in whole:
+        record_decision(one[0], mean, False, 0.25)
+        record_reward(one[0], 0.25, reward)
+    record_plays(two[0], len(whole), sum(whole))
+    for field in ("rounds", "plays", "rewards", "pending", "promised", "constant"):
+        assert one[field][0] == two[field][0]
+    for field in ("reward", "forgone", "spared"):
+        sums = [float(each[field][0] + each[f"{field}_rest"][0]) for each in (one, two)]
+        assert sums[0] == pytest.approx(sums[1], rel=1e-15, abs=1e-15)

@@ -12,9 +12,18 @@ import math
 from typing import Final
 
 from handrail.bounds.mixture import two_sided_mixture
-from handrail.compiled import compiled
+from handrail.compiled import lean
 
-__all__ = ["ARM_WIDTHS", "MIXTURE", "TWO_ZETA_3", "UCB1", "WU", "arm_width", "ucb1_growth", "ucb1_width"]
+__all__ = [
+    "ARM_WIDTHS",
+    "MIXTURE",
+    "TWO_ZETA_3",
+    "UCB1",
+    "WU",
+    "arm_width",
+    "ucb1_growth",
+    "ucb1_width",
+]
 
 WU: Final = 0
 UCB1: Final = 1
@@ -26,19 +35,19 @@ TWO_ZETA_3: Final = 2.4041138063191885
 """Two sides times zeta(3) = sum 1/N^3: by how much `wu` as printed overspends its delta."""
 
 
-@compiled
+@lean
 def ucb1_growth(now: int) -> float:
     """Return 2 log t, the part of `ucb1` that moves with the round."""
     return 2.0 * math.log(now)
 
 
-@compiled
+@lean
 def ucb1_width(growth: float, count: float) -> float:
     """Return sqrt( 2 log t / N ), given 2 log t."""
     return math.sqrt(growth / count)
 
 
-@compiled
+@lean
 def arm_width(
     width: int, plays: int, now: int, arms: int, noise: float, level: float, rho: float
 ) -> float:

@@ -15,7 +15,7 @@ import math
 from typing import Final
 
 from handrail.bounds.mixture import one_sided_mixture
-from handrail.compiled import compiled
+from handrail.compiled import lean
 
 __all__ = ["CUMULATIVE_BOUNDS", "MIXTURE", "PAPER", "SPENT_ONE_SIDED", "SUBGAUSSIAN", "cumulative"]
 
@@ -29,7 +29,7 @@ SPENT_ONE_SIDED: Final = math.pi**2 / 18.0
 """sum over s of 1/(3 s^2): what `paper` and `subgaussian` spend of the level put into them."""
 
 
-@compiled
+@lean
 def cumulative(bound: int, count: int, noise: float, level: float, rho: float) -> float:
     """Return psi(s): with s rewards summed, their sum exceeds that of their means by at most this.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.records import Ledger, Rules
 
 __all__ = ["DETERMINANT", "ELLIPSOID_WIDTHS", "PAPER", "ellipsoid_radius", "radius_at"]
@@ -25,13 +25,13 @@ DETERMINANT: Final = 1
 ELLIPSOID_WIDTHS: Final = {"paper": PAPER, "determinant": DETERMINANT}
 
 
-@compiled
+@lean
 def ellipsoid_radius(rules: Rules, ledger: Ledger) -> float:
     """Return beta as of now: see `radius_at`."""
     return radius_at(rules, ledger.rows, ledger.log_det)
 
 
-@compiled
+@lean
 def radius_at(rules: Rules, rows: int, log_det: float) -> float:
     """Return beta: theta is in the ellipsoid at all times with probability 1 - level.
 

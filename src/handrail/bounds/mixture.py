@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 
 __all__ = ["mixture_rho", "one_sided_mixture", "two_sided_mixture"]
 
@@ -19,7 +19,7 @@ _SMALLEST_LEVEL = 1e-150
 """Below it the level's square underflows; a boundary tuned for it is tuned well enough."""
 
 
-@compiled
+@lean
 def two_sided_mixture(variance: float, rho: float, level: float) -> float:
     """Bound |sum of noise| at all times, with probability 1 - level.
 
@@ -31,7 +31,7 @@ def two_sided_mixture(variance: float, rho: float, level: float) -> float:
     return math.sqrt(total * (math.log(total / rho) - 2.0 * math.log(level)))
 
 
-@compiled
+@lean
 def one_sided_mixture(variance: float, rho: float, level: float) -> float:
     """Bound the sum of noise from above at all times, with probability 1 - level.
 

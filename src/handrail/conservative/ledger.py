@@ -10,7 +10,7 @@ present one carry -(1 - alpha); what past_and_now and slack have to make up for 
 
 from __future__ import annotations
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.records import Ledger, Rules
 
 __all__ = [
@@ -19,14 +19,13 @@ __all__ = [
     "need",
     "record_decision",
     "record_holds",
-    "record_play",
     "record_plays",
     "record_reward",
     "record_waived",
 ]
 
 
-@compiled
+@lean
 def add(total: float, rest: float, value: float) -> tuple[float, float]:
     """Add to a running sum whose rounding error is kept apart (Knuth's exact two-sum)."""
     result = total + value
@@ -35,18 +34,18 @@ def add(total: float, rest: float, value: float) -> tuple[float, float]:
     return result, rest + error
 
 
-@compiled
+@lean
 def _same_mean(ledger: Ledger, mean: float) -> bool:
     return ledger.rounds == 0 or (ledger.constant == 1 and mean == ledger.baseline_mean)
 
 
-@compiled
+@lean
 def constant_need(rules: Rules, plays: int, rounds: int, mean: float) -> float:
     """Return the need of so many plays in so many rounds, all with one baseline mean."""
     return mean * (plays - rules.alpha * rounds)
 
 
-@compiled
+@lean
 def need(rules: Rules, ledger: Ledger, mean: float) -> float:
     """Return (1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b if this round is not the baseline's.
 
@@ -62,26 +61,26 @@ def need(rules: Rules, ledger: Ledger, mean: float) -> float:
     return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
 
 
-@compiled
+@lean
 def _count_round(ledger: Ledger, mean: float) -> None:
     ledger.constant = 1 if _same_mean(ledger, mean) else 0
     ledger.rounds += 1
     ledger.baseline_mean = mean
 
 
-@compiled
+@lean
 def _count_play(ledger: Ledger, mean: float) -> None:
     ledger.plays += 1
     ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, mean)
 
 
-@compiled
+@lean
 def _count_reward(ledger: Ledger, reward: float) -> None:
     ledger.rewards += 1
     ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
 
 
-@compiled
+@lean
 def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
     """Count a decided round; promise = max(lower, 0) of its action as of now."""
     _count_round(ledger, mean)
@@ -93,7 +92,7 @@ def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float)
     ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, promise)
 
 
-@compiled
+@lean
 def _end_pending(ledger: Ledger, promise: float) -> None:
     ledger.pending -= 1
     ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, -promise)
@@ -102,38 +101,27 @@ def _end_pending(ledger: Ledger, promise: float) -> None:
         ledger.promised_rest = 0.0
 
 
-@compiled
+@lean
 def record_reward(ledger: Ledger, promise: float, reward: float) -> None:
     """Replace a pending round's promise by its reward."""
     _end_pending(ledger, promise)
     _count_reward(ledger, reward)
 
 
-@compiled
+@lean
 def record_waived(ledger: Ledger, promise: float) -> None:
     """Close a pending round without a reward: its promise stays for good."""
     _end_pending(ledger, promise)
     ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)
 
 
-@compiled
-def record_play(ledger: Ledger, mean: float, reward: float) -> None:
-    """Count a round of S whose reward is known at once, while no other round waits for one.
-
-    The same as `record_decision` and then `record_reward`: the promise between them leaves no
-    trace.
-    """
-    _count_round(ledger, mean)
-    _count_play(ledger, mean)
-    _count_reward(ledger, reward)
-
-
-@compiled
+@lean
 def record_plays(ledger: Ledger, rounds: int, reward: float) -> None:
-    """Count rounds of S like `record_play`, with the baseline's mean of the latest round.
+    """Count rounds of S whose rewards are known at once, while no other round waits for one.
 
-    The same as one after the other where partial sums of their rewards are exact, as those of
-    whole numbers are.
+    The baseline's mean is that of the latest round. The same as `record_decision` and then
+    `record_reward` for each, where partial sums of the rewards are exact, as for one round or for
+    whole numbers: the promise between them leaves no trace.
     """
     mean = ledger.baseline_mean
     ledger.rounds += rounds
@@ -143,7 +131,7 @@ def record_plays(ledger: Ledger, rounds: int, reward: float) -> None:
     ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
 
 
-@compiled
+@lean
 def record_holds(ledger: Ledger, rounds: int) -> None:
     """Count rounds in which the baseline was played, with its mean of the latest round."""
     ledger.rounds += rounds

@@ -16,7 +16,7 @@ import math
 from typing import Final
 
 from handrail.bounds.cumulative import cumulative
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.records import Floats, Ints, Ledger, Rules
 
 __all__ = [
@@ -55,13 +55,13 @@ PASTS: Final = {
 CLIPS: Final = {"none": 0, "zero": 1}
 
 
-@compiled
+@lean
 def clipped(rules: Rules, value: float) -> float:
     """Cut a past term at 0, below which no sum of means >= 0 can lie, unless told otherwise."""
     return max(value, 0.0) if rules.clip_zero == 1 else value
 
 
-@compiled
+@lean
 def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
     """Return sum_k N_k max(lower_k, 0), N_k the plays of arm k in S, rewarded yet or not."""
     total = 0.0
@@ -71,7 +71,7 @@ def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
     return total
 
 
-@compiled
+@lean
 def oracle_sums(plays: Ints, truth: Floats) -> float:
     """Return sum_k N_k mu_k."""
     total = 0.0
@@ -80,7 +80,7 @@ def oracle_sums(plays: Ints, truth: Floats) -> float:
     return total
 
 
-@compiled
+@lean
 def boundary(rules: Rules, count: int) -> float:
     """Return psi of so many rewards, as agreed."""
     return cumulative(
@@ -88,7 +88,7 @@ def boundary(rules: Rules, count: int) -> float:
     )
 
 
-@compiled
+@lean
 def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     """Return max(sum r - psi, 0) over the rewards that came, plus the promises of the others.
 
@@ -100,7 +100,7 @@ def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     return earned + promised + ledger.waived + ledger.waived_rest
 
 
-@compiled
+@lean
 def past_of_arms(
     rules: Rules, ledger: Ledger, psi: float, plays: Ints, lower: Floats, truth: Floats
 ) -> float:
@@ -114,20 +114,20 @@ def past_of_arms(
     return 0.0
 
 
-@compiled
+@lean
 def self_normalised(rules: Rules, centre: float, square: float, beta: float) -> float:
     """Return max(<theta_hat, x> - beta ||x||_{V^-1}, 0), given the product and the squared norm."""
     return clipped(rules, centre - beta * math.sqrt(max(square, 0.0)))
 
 
-@compiled
+@lean
 def past_and_now(rules: Rules, past: float, lower: Floats, truth: Floats, action: int) -> float:
     """Return past + max(lower_a, 0), or past + mu_a for an oracle."""
     now: float = truth[action] if rules.past == ORACLE else max(lower[action], 0.0)
     return past + now
 
 
-@compiled
+@lean
 def past_plus_now(
     rules: Rules, past: float, lower: Floats, truth: Floats, certified: Floats
 ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.records import Rules
 
 __all__ = ["CHECKPOINTS", "EVERY_ROUND", "NONE", "SCHEDULES", "next_checkpoint", "slack"]
@@ -22,7 +22,7 @@ CHECKPOINTS: Final = 2
 SCHEDULES: Final = {"none": NONE, "every-round": EVERY_ROUND, "checkpoints": CHECKPOINTS}
 
 
-@compiled
+@lean
 def next_checkpoint(rules: Rules, now: int) -> int:
     """Return the first checkpoint >= now; under `every-round` that is now itself."""
     if rules.schedule != CHECKPOINTS:
@@ -31,7 +31,7 @@ def next_checkpoint(rules: Rules, now: int) -> int:
     return (now + every - 1) // every * every
 
 
-@compiled
+@lean
 def slack(rules: Rules, now: int) -> float:
     """Return alpha mu_l (c - t): what baseline rounds until the checkpoint c will add at least."""
     return rules.alpha * rules.baseline_lower * (next_checkpoint(rules, now) - now)

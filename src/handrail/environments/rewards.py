@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.counter import normal, uniform, word
 
 __all__ = ["BERNOULLI", "GAUSSIAN", "REWARDS", "draw", "successes"]
@@ -18,7 +18,7 @@ GAUSSIAN: Final = 1
 REWARDS: Final = {"bernoulli": BERNOULLI, "gaussian": GAUSSIAN}
 
 
-@compiled
+@lean
 def draw(kind: int, mean: float, noise: float, key: np.uint64, j: int) -> float:
     """Return the j-th reward of a stream.
 
@@ -33,7 +33,7 @@ def draw(kind: int, mean: float, noise: float, key: np.uint64, j: int) -> float:
     return mean + noise * normal(key, j)
 
 
-@compiled
+@lean
 def successes(mean: float, key: np.uint64, first: int, count: int) -> int:
     """Return how many of the Bernoulli rewards number first, first + 1, ... of a stream are 1.
 
@@ -45,5 +45,5 @@ def successes(mean: float, key: np.uint64, first: int, count: int) -> int:
     bar = np.uint64(math.ceil(mean * 2.0**53))
     total = 0
     for j in range(first, first + count):
-        total += np.int64((word(key, j) >> np.uint64(11)) < bar)
-    return int(total)
+        total += int((word(key, j) >> np.uint64(11)) < bar)
+    return total

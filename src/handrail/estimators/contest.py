@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.compiled import compiled, inlined
+from handrail.compiled import inlined, lean
 from handrail.records import Floats, Ints
 
 __all__ = [
@@ -86,7 +86,7 @@ WIDE: Final = _FOLDED + MOST
 """How many rows; users may have more."""
 
 
-@compiled
+@lean
 def set_base(
     gram: Floats, wide: Floats, mean: Floats, given: Floats, cross: Floats, without: int
 ) -> None:
@@ -110,7 +110,7 @@ def largest(table: Floats, row: int) -> float:
         c, d = max(c, table[row, i + 2]), max(d, table[row, i + 3])
         e, f = max(e, table[row, i + 4]), max(f, table[row, i + 5])
         g, h = max(g, table[row, i + 6]), max(h, table[row, i + 7])
-    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    return max(a, b, c, d, e, f, g, h)
 
 
 @inlined
@@ -120,13 +120,11 @@ def first_of(table: Floats, row: int, value: float) -> int:
     best = width
     for i in range(width):
         best = min(best, i if table[row, i] == value else width)
-    return best
+    return int(best)
 
 
-@compiled
-def admit(
-    gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int
-) -> None:
+@lean
+def admit(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int) -> None:
     """Make an outsider member number `size`."""
     members[size] = arm
     for c in range(2 * MOST):
@@ -162,7 +160,7 @@ def admit(
 def add_streak(
     small: Floats, row: Floats, turn: Floats, size: int, member: int, s: float, x: float, q: float
 ) -> None:
-    """Take in a streak of a member; `row` and `turn` are scratch, as long as G_now[j, A] and v_j."""
+    """Take in a streak of a member; `row` and `turn` are scratch for its row and its v_j."""
     for c in range(row.size):
         row[c] = small[member, c]
     for c in range(turn.size):
@@ -193,7 +191,7 @@ def outsider_square(
         for j in range(size):
             part += small[MINUS + i, j] * gram[arm, members[j]]
         total += part * gram[arm, members[i]]
-    return total
+    return float(total)
 
 
 @inlined
@@ -218,7 +216,7 @@ def spread(
             wide[result, i] += weight * gram[arm, i]
 
 
-@compiled
+@lean
 def _fold(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -> None:
     """Put Gamma' into COLUMNS and -M Gamma' into _FOLDED."""
     width = wide.shape[1]
@@ -237,7 +235,7 @@ def _fold(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -
                 wide[_FOLDED + k, i] += factor * gram[arm, i]
 
 
-@compiled
+@lean
 def spread_squares(
     gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, result: int
 ) -> None:
@@ -251,7 +249,7 @@ def spread_squares(
             wide[result, i] += wide[COLUMNS + k, i] * wide[_FOLDED + k, i]
 
 
-@compiled
+@lean
 def settle(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -> None:
     """Make the present the base: nobody is a member any more."""
     width = wide.shape[1]

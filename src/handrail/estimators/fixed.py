@@ -13,14 +13,14 @@ import math
 import numpy as np
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
-from handrail.compiled import compiled
+from handrail.compiled import compiled, lean
 from handrail.estimators.symmetric import invert, multiply
 from handrail.records import Floats, Ints, Ledger, Rules
 
 __all__ = ["along_plays", "bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
 
 
-@compiled
+@lean
 def bound_fixed(
     rules: Rules, ledger: Ledger, mean: Floats, gram: Floats, upper: Floats, lower: Floats
 ) -> float:
@@ -33,7 +33,7 @@ def bound_fixed(
     return beta
 
 
-@compiled
+@lean
 def along_plays(plays: Ints, mean: Floats, cross: Floats) -> tuple[float, float]:
     """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x of all plays."""
     centre = 0.0
@@ -44,7 +44,7 @@ def along_plays(plays: Ints, mean: Floats, cross: Floats) -> tuple[float, float]
     return centre, square
 
 
-@compiled
+@lean
 def play_fixed(gram: Floats, plays: Ints, cross: Floats, arm: int) -> None:
     """Count a play: N[a] += 1, so y += G[:, a]."""
     plays[arm] += 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from handrail.bounds.arm import arm_width
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.records import Floats, Ints, Ledger, Rules
 
 __all__ = ["bound_mean", "bound_means", "learn_mean"]
 
 
-@compiled
+@lean
 def bound_mean(
     counts: Ints, sums: Floats, arm: int, width: float, upper: Floats, lower: Floats
 ) -> None:
@@ -21,7 +21,7 @@ def bound_mean(
     lower[arm] = mean - width
 
 
-@compiled
+@lean
 def bound_means(
     rules: Rules, ledger: Ledger, counts: Ints, sums: Floats, upper: Floats, lower: Floats
 ) -> None:
@@ -44,7 +44,7 @@ def bound_means(
         bound_mean(counts, sums, arm, width, upper, lower)
 
 
-@compiled
+@lean
 def learn_mean(counts: Ints, sums: Floats, arm: int, reward: float) -> None:
     """Take one more reward of an arm into account."""
     counts[arm] += 1

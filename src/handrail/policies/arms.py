@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import MARTINGALE, boundary, past_of_arms, past_plus_now
@@ -19,7 +19,7 @@ from handrail.records import LEDGER, Floats, Ints, Record, new_record
 __all__ = ["ArmsModel", "decide_arms", "reward_arms"]
 
 
-@compiled
+@lean
 def decide_arms(
     rules_: Record,
     ledger_: Record,
@@ -45,7 +45,7 @@ def decide_arms(
     return choice
 
 
-@compiled
+@lean
 def reward_arms(
     ledger_: Record, counts: Ints, sums: Floats, arm: int, promise: float, reward: float
 ) -> None:

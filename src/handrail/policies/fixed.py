@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from handrail.compiled import compiled
+from handrail.compiled import compiled, lean
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_reward
 from handrail.conservative.past import (
@@ -37,7 +37,7 @@ REBUILD_EVERY: Final = 1 << 16
 """Rewards after which m, G and y are computed afresh."""
 
 
-@compiled
+@lean
 def certify_fixed(
     rules: Rules,
     ledger: Ledger,
@@ -66,7 +66,7 @@ def certify_fixed(
     return past
 
 
-@compiled
+@lean
 def decide_fixed(
     rules_: Record,
     ledger_: Record,

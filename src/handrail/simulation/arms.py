@@ -2,8 +2,9 @@
 
 Both call the rules of the policies. The fast path rests on these facts:
 
-- With a width that depends on an arm's plays only, playing an arm moves that arm's bounds alone: the
-  most optimistic arm stays so until it falls behind the runner-up.
+- With a width that depends on an arm's plays only, playing an arm moves that arm's bounds alone:
+  the most optimistic arm stays so until it falls behind the runner-up. With one that grows with
+  the round, the others' bounds of a later round say how far they can have come until then.
 - While the baseline is played no bound moves at all.
 - Rewards that are 0 or 1 bound how far an arm can fall, and a margin, in so many rounds: as long
   as neither can change a decision, rewards are only counted (`handrail.simulation.leaps`).
@@ -21,17 +22,14 @@ from typing import Final
 import numpy as np
 
 from handrail.bounds.arm import UCB1, arm_width, ucb1_growth, ucb1_width
-from handrail.compiled import compiled, inlined
+from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.choice import ACTION, EVENT, PROMISE, conclude, would_be_safe
 from handrail.conservative.ledger import (
-    record_decision,
     record_holds,
-    record_play,
     record_plays,
     record_reward,
 )
 from handrail.conservative.past import (
-    ARM_SUMS,
     MARTINGALE,
     NONE,
     ORACLE,
@@ -54,9 +52,11 @@ __all__ = ["run_arms", "run_arms_plain", "tabulate"]
 
 _LEAP: Final = 8
 """Rounds from which on a leap is cheaper than going through them."""
+_AHEAD: Final = 8
+"""Rivals whose width moves with the round t are bounded for the next t / 2^8 rounds at a time."""
 
 
-@compiled
+@lean
 def tabulate(rules_: Record, widths: Floats, boundaries: Floats) -> int:
     """Fill in the width of an arm by its plays, and psi by the number of rewards.
 
@@ -140,7 +140,7 @@ def _psi(rules: Rules, boundaries: Floats, count: int) -> float:
     return float(boundaries[count]) if count < boundaries.size else boundary(rules, count)
 
 
-@compiled
+@lean
 def _past(
     rules: Rules, ledger: Ledger, boundaries: Floats, plays: Ints, lower: Floats, means: Floats
 ) -> float:
@@ -148,7 +148,7 @@ def _past(
     return past_of_arms(rules, ledger, psi, plays, lower, means)
 
 
-@compiled
+@lean
 def _bound_all(
     rules: Rules,
     ledger: Ledger,
@@ -166,44 +166,30 @@ def _bound_all(
             bound_mean(counts, sums, arm, width, upper, lower)
 
 
-@compiled
-def _stays_ahead(
+@lean
+def _bar(
     rules: Rules,
-    ledger: Ledger,
     widths: Floats,
     counts: Ints,
     sums: Floats,
     arm: int,
     skip: int,
-    bar: float,
-    rounds: int,
-) -> bool:
-    """Say whether an arm certainly leads in so many coming rounds, whatever it earns in them.
-
-    `bar` is what its upper bound must exceed: with a width that moves with the round mu_b alone,
-    as the upper bounds of other arms, largest in the last round, are looked at here.
-    """
-    later = counts[arm] + rounds
-    now = ledger.rounds + 1
-    least = sums[arm] / later + _width(rules, widths, later, now)
-    if not least > bar:
-        return False
-    if rules.width != UCB1:
-        return True
-    last = ledger.rounds + rounds
+    last: int,
+) -> float:
+    """Return what no other arm's upper bound exceeds until a round, with a width that moves."""
+    bar = -math.inf
     for other in range(counts.size):
-        if other in (arm, skip):
-            continue
-        if counts[other] == 0:
-            return False
-        width = _width(rules, widths, counts[other], last)
-        if not least > sums[other] / counts[other] + width:
-            return False
-    return True
+        if other not in (arm, skip):
+            if counts[other] == 0:
+                bar = math.inf
+            else:
+                width = _width(rules, widths, counts[other], last)
+                bar = max(bar, sums[other] / counts[other] + width)
+    return bar
 
 
-@compiled
-def _sure_rounds(
+@lean
+def _is_sure(
     rules: Rules,
     ledger: Ledger,
     widths: Floats,
@@ -214,44 +200,148 @@ def _sure_rounds(
     means: Floats,
     arm: int,
     mean: float,
-    most: int,
-) -> int:
-    """Return in how many coming rounds an arm is certainly safe, played in all of them."""
-    others = 0.0
+    rounds: int,
+) -> bool:
+    """Say whether an arm is certainly safe in so many coming rounds, played in all of them."""
+    later = counts[arm] + rounds
+    last = ledger.rounds + rounds
+    others = own = psi = 0.0
     if rules.past == ORACLE:
         others = oracle_sums(counts, means)
-    elif rules.past == ARM_SUMS and rules.width != UCB1:
-        others = _earned_besides(rules, counts, lower, arm)
-    rounds = most
-    while rounds > 0:
-        later = counts[arm] + rounds
-        last = ledger.rounds + rounds
-        own = 0.0
-        psi = 0.0
-        if rules.past == ARM_SUMS:
-            own = sums[arm] - later * _width(rules, widths, later, last)
-            if rules.width == UCB1:
-                others = 0.0
-                for other in range(counts.size):
-                    if other != arm and counts[other] > 0:
-                        width = _width(rules, widths, counts[other], last)
-                        low = sums[other] / counts[other] - width
-                        others += counts[other] * clipped(rules, low)
-        elif rules.past == MARTINGALE:
-            psi = _psi(rules, boundaries, ledger.rewards + rounds)
-        if stays_safe(rules, ledger, rounds, mean, others, own, means[arm], psi):
+    elif rules.past == MARTINGALE:
+        psi = _psi(rules, boundaries, ledger.rewards + rounds)
+    else:
+        own = sums[arm] - later * _width(rules, widths, later, last)
+        for other in range(counts.size):
+            if other != arm and counts[other] > 0:
+                low = lower[other]
+                if rules.width == UCB1:
+                    width = _width(rules, widths, counts[other], last)
+                    low = sums[other] / counts[other] - width
+                others += counts[other] * clipped(rules, low)
+    return stays_safe(rules, ledger, rounds, mean, others, own, means[arm], psi)
+
+
+@lean
+def _hold(
+    rules: Rules,
+    ledger: Ledger,
+    upper: Floats,
+    lower: Floats,
+    certified: Floats,
+    baseline: int,
+    mean: float,
+    limit: int,
+) -> None:
+    """Play the baseline on, while no action is safe for certain."""
+    if rules.width == UCB1:
+        # Lower bounds fall with the round: no later margin is larger than it would be now.
+        top = -math.inf
+        for action in range(certified.size):
+            top = max(top, certified[action] if action != baseline else -math.inf)
+    else:
+        top = awaited(rules.selection, upper, lower, certified, baseline, mean)
+    record_holds(ledger, held_rounds(rules, ledger, top, mean, limit - ledger.rounds))
+    if rules.width != UCB1:
+        while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
+            record_holds(ledger, 1)
+
+
+@inlined
+def _leap(
+    rules: Rules,
+    ledger: Ledger,
+    widths: Floats,
+    count: int,
+    total: float,
+    bar: float,
+    longest: int,
+) -> int:
+    """Return a number of rounds in which an arm stays above the bar whatever it earns, or 0.
+
+    Of rewards from 0 up an arm's upper bound falls most if all are 0.
+    """
+    rounds = longest
+    while rounds >= _LEAP:
+        later = count + rounds
+        if total / later + _width(rules, widths, later, ledger.rounds + 1) > bar:
             return rounds
-        rounds //= 4
+        rounds //= 2
     return 0
 
 
-@compiled
-def _earned_besides(rules: Rules, counts: Ints, lower: Floats, arm: int) -> float:
-    total = 0.0
-    for other in range(counts.size):
-        if other != arm and counts[other] > 0:
-            total += counts[other] * clipped(rules, lower[other])
-    return total
+@lean
+def _play_streak(
+    rules: Rules,
+    ledger: Ledger,
+    widths: Floats,
+    boundaries: Floats,
+    counts: Ints,
+    sums: Floats,
+    upper: Floats,
+    lower: Floats,
+    means: Floats,
+    arm: int,
+    baseline: int,
+    settled: int,
+    kind: int,
+    noise: float,
+    key: np.uint64,
+    longest: int,
+    limit: int,
+) -> int:
+    """Play the most optimistic arm on while it is so and safe; return how far to leap next time."""
+    conservative = rules.past != NONE
+    moving = rules.width == UCB1
+    mean = means[baseline]
+    skip = baseline if conservative else -1
+    floor = mean if conservative else -math.inf
+    rival = -1 if moving else most_optimistic(upper, arm, skip)
+    bar = floor if rival < 0 else max(floor, upper[rival])
+    until = ledger.rounds if moving else limit
+    leaps = kind == BERNOULLI and counts[arm] >= settled
+    sure = pause = 0
+    while ledger.rounds < limit:
+        if moving and ledger.rounds == until:
+            until = min(limit, until + 1 + (until >> _AHEAD))
+            bar = max(floor, _bar(rules, widths, counts, sums, arm, skip, until))
+        ahead = upper[arm] > bar if moving else leads(upper, arm, rival) and floor <= upper[arm]
+        if not ahead:
+            break
+        if conservative and sure == 0:
+            sure = until - ledger.rounds if leaps else 0
+            while sure > 0 and not _is_sure(
+                rules, ledger, widths, boundaries, counts, sums, lower, means, arm, mean, sure
+            ):
+                sure //= 4
+            if sure == 0:
+                past = _past(rules, ledger, boundaries, counts, lower, means)
+                now = past_and_now(rules, past, lower, means, arm)
+                # With a width that moves, the other arms' lower bounds are those of an earlier
+                # round.
+                if moving or not would_be_safe(rules, ledger, now, mean):
+                    break
+                sure = 1
+        rounds = 0
+        most = until - ledger.rounds
+        if leaps and pause == 0:
+            most = min(longest, min(most, sure) if conservative else most)
+            rounds = _leap(rules, ledger, widths, counts[arm], sums[arm], bar, most)
+            longest = 2 * max(rounds, _LEAP)
+            pause = 0 if rounds > 0 else _LEAP // 2
+        if rounds > 0:
+            reward = float(successes(means[arm], key, counts[arm], rounds))
+        else:
+            rounds = 1
+            pause -= 1
+            reward = draw(kind, means[arm], noise, key, counts[arm])
+        record_plays(ledger, rounds, reward)
+        counts[arm] += rounds
+        sums[arm] += reward
+        sure -= rounds
+        width = _width(rules, widths, counts[arm], ledger.rounds + 1)
+        bound_mean(counts, sums, arm, width, upper, lower)
+    return longest
 
 
 @compiled
@@ -303,7 +393,6 @@ def run_arms(
     conservative = rules.past != NONE
     moving = rules.width == UCB1
     mean = means[baseline]
-    skip = baseline if conservative else -1
     counts = np.zeros(means.size, np.int64)  # rewards come at once: these are the plays too
     sums = np.zeros(means.size)
     upper = np.full(means.size, math.inf)
@@ -324,23 +413,13 @@ def run_arms(
             if conservative:
                 past = _past(rules, ledger, boundaries, counts, lower, means)
                 past_plus_now(rules, past, lower, means, certified)
-                margins[:] = certified
+                for other in range(means.size):
+                    margins[other] = certified[other]
             choice, held = conclude(rules, ledger, upper, lower, margins, past, baseline, mean)
             arm = choice[ACTION]
-            if held and moving:
-                # Lower bounds fall with the round: later no margin is larger than it would be now.
-                top = -math.inf
-                for action in range(means.size):
-                    if action != baseline:
-                        top = max(top, certified[action])
-                most = limit - ledger.rounds
-                record_holds(ledger, held_rounds(rules, ledger, top, mean, most))
-            elif held:
-                top = awaited(rules.selection, upper, lower, certified, baseline, mean)
-                most = limit - ledger.rounds
-                record_holds(ledger, held_rounds(rules, ledger, top, mean, most))
-                while ledger.rounds < limit and not would_be_safe(rules, ledger, top, mean):
-                    record_decision(ledger, mean, True, 0.0)
+            event = choice[EVENT]
+            if held:
+                _hold(rules, ledger, upper, lower, certified, baseline, mean, limit)
             else:
                 reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                 record_reward(ledger, choice[PROMISE], reward)
@@ -348,62 +427,10 @@ def run_arms(
                 width = _width(rules, widths, counts[arm], ledger.rounds + 1)
                 bound_mean(counts, sums, arm, width, upper, lower)
                 # Every selection plays the most optimistic arm while it is safe.
-                streak = choice[EVENT] == OPTIMISTIC_EVENT or not conservative
-                rival = -1 if moving else most_optimistic(upper, arm, skip)
-                bar = mean if conservative else -math.inf
-                if rival >= 0:
-                    bar = max(bar, upper[rival])
-                leaps = kind == BERNOULLI and counts[arm] >= settled
-                sure = 0
-                pause = 0
-                while streak and ledger.rounds < limit:
-                    if not moving and not leads(upper, arm, rival):
-                        break
-                    most = limit - ledger.rounds
-                    if conservative:
-                        if not moving and mean > upper[arm]:
-                            break
-                        if sure == 0 and leaps:
-                            sure = _sure_rounds(
-                                rules, ledger, widths, boundaries, counts, sums, lower, means,
-                                arm, mean, most,
-                            )  # fmt: skip
-                        if sure == 0:
-                            if moving:
-                                break
-                            past = _past(rules, ledger, boundaries, counts, lower, means)
-                            now = past_and_now(rules, past, lower, means, arm)
-                            if not would_be_safe(rules, ledger, now, mean):
-                                break
-                            sure = 1
-                        most = min(most, sure)
-                    if leaps and most >= _LEAP and pause == 0:
-                        leap = min(leap, most)
-                        while leap >= _LEAP and not _stays_ahead(
-                            rules, ledger, widths, counts, sums, arm, skip, bar, leap
-                        ):
-                            leap //= 2
-                        if leap >= _LEAP:
-                            earned = successes(means[arm], keys[arm], counts[arm], leap)
-                            record_plays(ledger, leap, earned)
-                            counts[arm] += leap
-                            sums[arm] += earned
-                            sure -= leap
-                            width = _width(rules, widths, counts[arm], ledger.rounds + 1)
-                            bound_mean(counts, sums, arm, width, upper, lower)
-                            leap *= 2
-                            continue
-                        leap = _LEAP
-                        pause = _LEAP // 2
-                    if moving:
-                        break
-                    if pause > 0:
-                        pause -= 1
-                    sure -= 1
-                    reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
-                    record_play(ledger, mean, reward)
-                    learn_mean(counts, sums, arm, reward)
-                    width = _width(rules, widths, counts[arm], 0)
-                    bound_mean(counts, sums, arm, width, upper, lower)
-            end_rounds(meter, ledger, counts, means, mean, arm, choice[EVENT], start, actions)
+                if event == OPTIMISTIC_EVENT or not conservative:
+                    leap = _play_streak(
+                        rules, ledger, widths, boundaries, counts, sums, upper, lower, means,
+                        arm, baseline, settled, kind, noise, keys[arm], leap, limit,
+                    )  # fmt: skip
+            end_rounds(meter, ledger, counts, means, mean, arm, event, start, actions)
         record_fixed(meter, ledger, counts, means, mean, curve[point])

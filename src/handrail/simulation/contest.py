@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from handrail.bounds.ellipsoid import DETERMINANT, radius_at
-from handrail.compiled import compiled, inlined
+from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.choice import ACTION, EVENT, choose, would_be_safe
 from handrail.conservative.ledger import record_holds, record_plays
 from handrail.conservative.past import (
@@ -92,7 +92,7 @@ _NOW_SQUARES: Final = WIDE_ROWS + 4
 _ROWS: Final = WIDE_ROWS + 5
 
 
-@compiled
+@lean
 def tabulate_radii(rules_: Record, radii: Floats, boundaries: Floats) -> None:
     """Fill in the ellipsoid's radius by the number of rows, and psi by the number of rewards."""
     rules = rules_[0]
@@ -156,25 +156,28 @@ def _leader_is_safe(
     rules: Rules,
     ledger: Ledger,
     standing: Standing,
-    psi: float,
+    boundaries: Floats,
     small: Floats,
-    truth: float,
+    members: Ints,
+    means: Floats,
     beta: float,
     baseline_mean: float,
 ) -> bool:
-    """Say whether the leader is safe."""
+    """Say whether the leader is played: there is one, mu_b is not above it, and it is safe."""
     lead = standing.lead
+    if lead < 0 or baseline_mean > standing.high:
+        return False
     mean = small[MEANS, lead]
     own = small[lead, lead]
     certified = _certified(
         rules,
         ledger,
-        psi,
+        _psi(rules, boundaries, ledger.rewards),
         standing.earned,
         standing.centre,
         standing.square,
         beta,
-        truth,
+        means[members[lead]],
         mean,
         mean - beta * math.sqrt(max(own, 0.0)),
         small[CROSSES, lead],
@@ -183,7 +186,7 @@ def _leader_is_safe(
     return would_be_safe(rules, ledger, certified, baseline_mean)
 
 
-@compiled
+@lean
 def _choose(
     rules: Rules,
     ledger: Ledger,
@@ -234,7 +237,7 @@ def _choose(
     return choice[ACTION], choice[EVENT], top
 
 
-@compiled
+@lean
 def _hold(rules: Rules, ledger: Ledger, top: float, mean: float, limit: int) -> None:
     """Play the baseline once, and on until an action with this past_and_now is safe."""
     record_holds(ledger, 1)
@@ -243,7 +246,7 @@ def _hold(rules: Rules, ledger: Ledger, top: float, mean: float, limit: int) -> 
         record_holds(ledger, 1)
 
 
-@compiled
+@lean
 def _find(
     rules: Rules,
     standing: Standing,
@@ -262,6 +265,91 @@ def _find(
     if standing.members == MOST:
         renew(rules, standing, gram, wide, small, members, plays, means)
     return join(standing, gram, wide, small, members, arm)
+
+
+@inlined
+def _play_streak(
+    rules: Rules,
+    ledger: Ledger,
+    standing: Standing,
+    radii: Floats,
+    boundaries: Floats,
+    small: Floats,
+    row: Floats,
+    turn: Floats,
+    rewards: Floats,
+    arm: int,
+    member: int,
+    played: int,
+    single: bool,
+    kind: int,
+    truth: float,
+    noise: float,
+    key: np.uint64,
+    beta: float,
+    mean: float,
+    limit: int,
+) -> tuple[int, float]:
+    """Play a member while it leads and is safe for certain; return how often, and what it earned.
+
+    Its own numbers follow in closed form, those of all others are bounded.
+    """
+    conservative = rules.past != NONE
+    own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
+    near = outer = 0.0
+    for other in range(standing.members):
+        near = max(near, abs(small[member, other]) if other != member else 0.0)
+        outer += small[REACH, other] * abs(small[member, MOST + other])
+    rows, log_det = ledger.rows, ledger.log_det
+    count = 0
+    total = x = q = 0.0
+    gain = 1.0
+    while True:
+        slot = (played + count) % _DRAWN
+        if slot == 0:
+            _draw_more(kind, truth, noise, key, played + count, rewards, arm)
+        reward = rewards[arm, slot]
+        record_plays(ledger, 1, reward)
+        total += reward
+        count += 1
+        gain = 1.0 / (1.0 + count * own)
+        x = (total - count * before) * gain
+        q = count * gain * (1.0 - cross)
+        if single or ledger.rounds >= limit:
+            break
+        if rules.width == DETERMINANT:
+            log_det = ledger.log_det - math.log(gain)
+        radius = _beta(rules, radii, rows + count, log_det)
+        now = before + own * x
+        width = radius * math.sqrt(own * gain)
+        others = max(standing.second + near * abs(x), standing.far + outer * abs(x))
+        if not now + width > others + standing.root * (radius - beta) + AHEAD:
+            break
+        if conservative:
+            certified = _certified(
+                rules,
+                ledger,
+                _psi(rules, boundaries, ledger.rewards),
+                standing.earned + count * truth,
+                standing.centre + x * cross + count * now,
+                standing.square + cross * q + count * (cross + own * q),
+                radius,
+                truth,
+                now,
+                now - width,
+                cross + own * q,
+                own * gain,
+            )
+            if mean > now + width or not would_be_safe(rules, ledger, certified, mean):
+                break
+    add_streak(small, row, turn, standing.members, member, count * gain, x, q)
+    standing.centre += x * cross + count * (before + own * x)
+    standing.square += cross * q + count * (cross + own * q)
+    standing.earned += count * truth
+    ledger.rows += count
+    if rules.width == DETERMINANT:
+        ledger.log_det -= math.log(gain)
+    return count, total
 
 
 @compiled
@@ -340,8 +428,7 @@ def run_fixed(
     wide = np.zeros((_ROWS, lanes(arms)))
     small = np.zeros((SMALL_ROWS, 2 * MOST))
     row, turn = np.zeros(2 * MOST), np.zeros(MOST)
-    members = np.zeros(MOST, np.int64)
-    plays = np.zeros(arms, np.int64)
+    members, plays = np.zeros(MOST, np.int64), np.zeros(arms, np.int64)
     sums = np.zeros(arms)
     rewards = np.zeros((arms, _DRAWN))
     wide[CLOSED, arms:] = -math.inf
@@ -367,18 +454,10 @@ def run_fixed(
                 continue
             member = standing.lead
             event = OPTIMISTIC_EVENT
-            safe = True
-            psi = 0.0
-            if conservative:
+            if conservative and not _leader_is_safe(
+                rules, ledger, standing, boundaries, small, members, means, beta, mean
+            ):
                 psi = _psi(rules, boundaries, ledger.rewards)
-                # Nobody leads where the baseline is the only arm.
-                safe = member >= 0 and mean <= standing.high
-                if safe:
-                    truth = means[members[member]]
-                    safe = _leader_is_safe(
-                        rules, ledger, standing, psi, small, truth, beta, mean
-                    )
-            if not safe:
                 arm, event, top = _choose(
                     rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
                 )
@@ -388,70 +467,16 @@ def run_fixed(
                     if actions.size > 0:
                         trace(actions, start, ledger.rounds, arm)
                     continue
-                member = _find(
-                    rules, standing, gram, wide, small, members, plays, means, arm
-                )
+                member = _find(rules, standing, gram, wide, small, members, plays, means, arm)
             arm = members[member]
             if not conservative and arm == baseline:
                 event = BASELINE_EVENT
             limit = min(limit, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
-            # A streak: the member is played while it leads and is safe for certain. Its own
-            # numbers follow in closed form, those of all others are bounded.
-            truth, played = means[arm], plays[arm]
-            own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
-            near = outer = 0.0
-            for other in range(standing.members):
-                near = max(near, abs(small[member, other]) if other != member else 0.0)
-                outer += small[REACH, other] * abs(small[member, MOST + other])
-            rows, log_det = ledger.rows, ledger.log_det
-            count = 0
-            total = x = q = 0.0
-            gain = 1.0
-            while True:
-                slot = (played + count) % _DRAWN
-                if slot == 0:
-                    _draw_more(kind, truth, noise, keys[arm], played + count, rewards, arm)
-                reward = rewards[arm, slot]
-                record_plays(ledger, 1, reward)
-                total += reward
-                count += 1
-                gain = 1.0 / (1.0 + count * own)
-                x = (total - count * before) * gain
-                q = count * gain * (1.0 - cross)
-                if event == SAFE_EVENT or ledger.rounds >= limit:
-                    break
-                if rules.width == DETERMINANT:
-                    log_det = ledger.log_det - math.log(gain)
-                radius = _beta(rules, radii, rows + count, log_det)
-                now = before + own * x
-                width = radius * math.sqrt(own * gain)
-                others = max(standing.second + near * abs(x), standing.far + outer * abs(x))
-                if not now + width > others + standing.root * (radius - beta) + AHEAD:
-                    break
-                if conservative:
-                    certified = _certified(
-                        rules,
-                        ledger,
-                        _psi(rules, boundaries, ledger.rewards),
-                        standing.earned + count * truth,
-                        standing.centre + x * cross + count * now,
-                        standing.square + cross * q + count * (cross + own * q),
-                        radius,
-                        truth,
-                        now,
-                        now - width,
-                        cross + own * q,
-                        own * gain,
-                    )
-                    if mean > now + width or not would_be_safe(rules, ledger, certified, mean):
-                        break
-            add_streak(small, row, turn, standing.members, member, count * gain, x, q)
-            standing.centre += x * cross + count * (before + own * x)
-            standing.square += cross * q + count * (cross + own * q)
-            standing.earned += count * truth
-            ledger.rows += count
-            if rules.width == DETERMINANT:
-                ledger.log_det -= math.log(gain)
+            count, total = _play_streak(
+                rules, ledger, standing, radii, boundaries, small, row, turn, rewards, arm, member,
+                plays[arm], event == SAFE_EVENT, kind, means[arm], noise, keys[arm], beta, mean,
+                limit,
+            )  # fmt: skip
             plays[arm] += count
             sums[arm] += total
             end_streak(meter, ledger, standing.earned, means[arm], mean, event, start)

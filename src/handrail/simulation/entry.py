@@ -108,9 +108,11 @@ class Entry:
         rounds = int(self.grid[-1])
         if self.kind == "fixed":
             given += [problem.rows(), self._gram, *_radii(self.rules.tobytes(), rounds)]
-            run_fixed(*given, new_record(STANDING))
+            given += [new_record(STANDING)]
+            run_fixed(*given)
         elif self.kind == "fixed-plain":
-            run_fixed_plain(*given, problem.rows())
+            given += [problem.rows()]
+            run_fixed_plain(*given)
         elif self.kind == "arms":
             given += _tables(self.rules.tobytes(), rounds)
             run_arms(*given)

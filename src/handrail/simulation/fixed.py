@@ -1,4 +1,4 @@
-"""Runs of the linear algorithms over fixed arms, round by round: the policies' own `decide_fixed`."""
+"""Runs of the linear algorithms over fixed arms, round by round, by the policies' own rules."""
 
 from __future__ import annotations
 

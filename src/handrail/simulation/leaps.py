@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.conservative.ledger import constant_need
 from handrail.conservative.past import ARM_SUMS, MARTINGALE, clipped, martingale
 from handrail.conservative.schedule import CHECKPOINTS, next_checkpoint, slack
@@ -20,7 +20,7 @@ GUARD: Final = 1e-6
 """Margins are taken as certain when they are this far from 0: rounding is below 1e-9."""
 
 
-@compiled
+@lean
 def held_rounds(rules: Rules, ledger: Ledger, top: float, mean: float, most: int) -> int:
     """Return in how many coming rounds an action is certainly not safe while nothing is learned.
 
@@ -42,7 +42,7 @@ def held_rounds(rules: Rules, ledger: Ledger, top: float, mean: float, most: int
     return max(across, within)
 
 
-@compiled
+@lean
 def _rounds(missing: float, fall: float, most: int) -> int:
     """Return for how many rounds something stays missing that falls by so much a round."""
     if not missing > 0.0:
@@ -52,7 +52,7 @@ def _rounds(missing: float, fall: float, most: int) -> int:
     return int(missing / fall)
 
 
-@compiled
+@lean
 def stays_safe(
     rules: Rules,
     ledger: Ledger,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final, Protocol
 
-from handrail.compiled import compiled
+from handrail.compiled import lean
 from handrail.conservative.ledger import add
 from handrail.conservative.past import oracle_sums
 from handrail.conservative.selection import BASELINE_EVENT, OPTIMISTIC_EVENT
@@ -75,7 +75,7 @@ def new_meter(alpha: float, checkpoint_every: int) -> Record:
     )
 
 
-@compiled
+@lean
 def count_event(meter: Meter, event: int, rounds: int) -> None:
     """Count rounds of one event."""
     if event == OPTIMISTIC_EVENT:
@@ -84,7 +84,7 @@ def count_event(meter: Meter, event: int, rounds: int) -> None:
         meter.safe += rounds
 
 
-@compiled
+@lean
 def fixed_budget(
     meter: Meter, ledger: Ledger, plays: Ints, means: Floats, baseline_mean: float
 ) -> float:
@@ -92,22 +92,24 @@ def fixed_budget(
     return _budget(meter, ledger, oracle_sums(plays, means), baseline_mean)
 
 
-@compiled
+@lean
 def _budget(meter: Meter, ledger: Ledger, earned: float, baseline_mean: float) -> float:
     return earned - baseline_mean * (ledger.plays - meter.alpha * ledger.rounds)
 
 
-@compiled
+@lean
 def fixed_regret(ledger: Ledger, plays: Ints, means: Floats, baseline_mean: float) -> float:
     """Return the regret of fixed arms now."""
-    best = float(means.max())
+    best = means[0]
+    for arm in range(means.size):
+        best = max(best, means[arm])
     total = (ledger.rounds - ledger.plays) * (best - baseline_mean)
     for arm in range(plays.size):
         total += plays[arm] * (best - means[arm])
     return float(total)
 
 
-@compiled
+@lean
 def observe(meter: Meter, now: int, budget: float, step: float, rounds: int) -> None:
     """Take in the latest rounds, in each of which the budget moved by the same step.
 
@@ -143,7 +145,7 @@ def observe(meter: Meter, now: int, budget: float, step: float, rounds: int) -> 
             meter.smallest_at_checkpoints = min(meter.smallest_at_checkpoints, low)
 
 
-@compiled
+@lean
 def end_rounds(
     meter: Meter,
     ledger: Ledger,
@@ -162,7 +164,7 @@ def end_rounds(
         trace(actions, start, ledger.rounds, arm)
 
 
-@compiled
+@lean
 def end_streak(
     meter: Meter,
     ledger: Ledger,
@@ -183,14 +185,14 @@ def end_streak(
     observe(meter, ledger.rounds, budget, mean - (1.0 - meter.alpha) * baseline_mean, rounds)
 
 
-@compiled
+@lean
 def trace(actions: Ints, start: int, stop: int, arm: int) -> None:
     """Write down the action of some rounds."""
     for now in range(start, stop):
         actions[now] = arm
 
 
-@compiled
+@lean
 def record_fixed(
     meter: Meter, ledger: Ledger, plays: Ints, means: Floats, baseline_mean: float, row: Floats
 ) -> None:
@@ -203,7 +205,7 @@ def record_fixed(
     )
 
 
-@compiled
+@lean
 def observe_context(meter: Meter, now: int, mean: float, best: float, baseline_mean: float) -> None:
     """Take in one round with changing contexts."""
     step = mean - (1.0 - meter.alpha) * baseline_mean
@@ -212,7 +214,7 @@ def observe_context(meter: Meter, now: int, mean: float, best: float, baseline_m
     observe(meter, now, meter.budget + meter.budget_rest, step, 1)
 
 
-@compiled
+@lean
 def record_point(meter: Meter, regret: float, budget: float, row: Floats) -> None:
     """Write down where a run stands."""
     row[0] = regret

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Final, Protocol
 
-from handrail.compiled import compiled, inlined
+from handrail.compiled import inlined, lean
 from handrail.conservative.past import SELF_NORMALISED, oracle_sums
 from handrail.estimators.contest import (
     CROSS,
@@ -105,7 +105,7 @@ class Standing(Protocol):
 STANDING: Final = record_dtype(Standing)
 
 
-@compiled
+@lean
 def open_contest(
     rules: Rules, standing: Standing, wide: Floats, plays: Ints, means: Floats
 ) -> None:
@@ -121,7 +121,7 @@ def open_contest(
         standing.centre, standing.square = along_plays(plays, wide[MEAN], wide[CROSS])
 
 
-@compiled
+@lean
 def renew(
     rules: Rules,
     standing: Standing,
@@ -137,7 +137,7 @@ def renew(
     open_contest(rules, standing, wide, plays, means)
 
 
-@compiled
+@lean
 def join(
     standing: Standing, gram: Floats, wide: Floats, small: Floats, members: Ints, arm: int
 ) -> int:
@@ -157,7 +157,7 @@ def join(
 
 @inlined
 def _upper(small: Floats, member: int, beta: float) -> float:
-    return small[MEANS, member] + beta * math.sqrt(max(small[member, member], 0.0))
+    return float(small[MEANS, member] + beta * math.sqrt(max(small[member, member], 0.0)))
 
 
 @inlined
@@ -183,7 +183,7 @@ def rank(standing: Standing, small: Floats, members: Ints, beta: float) -> None:
     standing.far = standing.outside + drift + standing.root * (beta - standing.beta)
 
 
-@compiled
+@lean
 def look_around(
     standing: Standing, gram: Floats, wide: Floats, small: Floats, members: Ints, beta: float
 ) -> bool:
@@ -196,25 +196,29 @@ def look_around(
     for member in range(size):
         small[_SEEN, member] = small[WEIGHTS, member]
     standing.beta = beta
+    standing.far = -math.inf
     while True:
-        standing.outside = largest(wide, UPPER)
-        standing.far = standing.outside
-        if standing.high > standing.outside + AHEAD or standing.outside == -math.inf:
+        highest = largest(wide, UPPER)
+        if standing.high > highest + AHEAD or highest == -math.inf:
+            standing.far = max(standing.far, highest)
+            standing.outside = standing.far
             return True
-        arm = first_of(wide, UPPER, standing.outside)
-        wide[_CAPS, arm] = outsider_square(gram, wide, small, members, standing.members, arm)
-        value = wide[_NOW, arm] + beta * math.sqrt(max(wide[_CAPS, arm], 0.0))
-        if value + AHEAD < standing.high:
-            wide[UPPER, arm] = value
-            continue
-        if standing.members == MOST:
-            return False
-        member = join(standing, gram, wide, small, members, arm)
+        arm = first_of(wide, UPPER, highest)
+        square = outsider_square(gram, wide, small, members, standing.members, arm)
+        value = wide[_NOW, arm] + beta * math.sqrt(max(square, 0.0))
+        wide[_CAPS, arm] = square
         wide[UPPER, arm] = -math.inf
-        value = _upper(small, member, beta)
         ahead = value > standing.high
         if value == standing.high and standing.lead >= 0:
             ahead = arm < members[standing.lead]
+        full = standing.members == MOST
+        if full and ahead:
+            return False
+        if full or value + AHEAD < standing.high:
+            standing.far = max(standing.far, value)
+            continue
+        member = join(standing, gram, wide, small, members, arm)
+        value = _upper(small, member, beta)
         standing.second = max(standing.second, min(value, standing.high))
         if ahead:
             standing.lead = member
