@@ -65,11 +65,11 @@ def rows() -> list[Row]:
     design = root @ root.T + np.eye(DIM)
     inverse, result = np.asarray(np.linalg.inv(design), dtype=np.float64), np.empty(ACTIONS)
     columns = np.empty((DIM, contexts.lanes(ACTIONS)))
-    wide = np.empty(columns.shape[1])
+    wide, mean = np.empty((2, columns.shape[1]))
 
     def tiles() -> None:
         contexts.load_features(features, 1e6, columns)
-        contexts._quadratic_forms(inverse, columns, wide)
+        contexts._products(inverse, inverse[0], columns, wide, mean)
 
     tiles()
     through_blas(inverse, features, result)

@@ -104,9 +104,9 @@ def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
 
 def finite(field: str, value: Floats) -> Floats:
     """Return the array if all of it is finite; else name the first place that is not."""
-    bad = np.argwhere(~np.isfinite(value))
-    if len(bad):
-        place = tuple(int(i) for i in bad[0])
+    fine = np.isfinite(value)
+    if not fine.all():
+        place = tuple(int(i) for i in np.argwhere(~fine)[0])
         raise InputError(
             field,
             f"{value[place]} at {list(place)} is not finite",

@@ -91,8 +91,7 @@ def compiled(function: _F) -> _F:
     callable
         The same function, compiled at its first call, or loaded from the cache.
     """
-    # Said, because what a lean function calls would be lean as well otherwise.
-    return _compile(function, {"_nrt": True})
+    return _compile(function, counted=True, inline=False)
 
 
 def lean(function: _F) -> _F:
@@ -112,7 +111,7 @@ def lean(function: _F) -> _F:
     callable
         The same function, compiled.
     """
-    return _compile(function, {"_nrt": False})
+    return _compile(function, counted=False, inline=False)
 
 
 def inlined(function: _F) -> _F:
@@ -131,19 +130,19 @@ def inlined(function: _F) -> _F:
     callable
         The same function, compiled.
     """
-    return _compile(function, {"_nrt": False, "forceinline": True})
+    return _compile(function, counted=False, inline=True)
 
 
-def _compile(function: _F, more: dict[str, bool]) -> _F:
-    compiler: Any = numba.njit  # its types leave out some of its options
-    if _FOLDER is None:
-        return cast(_F, compiler(nogil=True, error_model="numpy", **more)(function))
+def _compile(function: _F, *, counted: bool, inline: bool) -> _F:
+    compiler: Any = numba.njit  # its types leave out one of its options
+    # All options are said: what is not, a function takes from the one that has it compiled first.
+    options = {"nogil": True, "error_model": "numpy", "_nrt": counted, "forceinline": inline}
     # Numba chooses a function's cache folder while it decorates it, from this setting alone; put
     # back at once, so that other packages' functions go where their users want them.
     config: Any = numba.core.config
     before = config.CACHE_DIR
-    config.CACHE_DIR = _FOLDER
+    config.CACHE_DIR = _FOLDER or before
     try:
-        return cast(_F, compiler(nogil=True, error_model="numpy", cache=True, **more)(function))
+        return cast(_F, compiler(cache=_FOLDER is not None, **options)(function))
     finally:
         config.CACHE_DIR = before

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from handrail.estimators.contexts import (
+    WAITING,
+    add_rows,
     bound_contexts,
+    complete_design,
     lanes,
     learn_context,
     load_features,
@@ -14,7 +17,8 @@ from handrail.estimators.contexts import (
 )
 from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
 from handrail.estimators.symmetric import invert
-from handrail.records import LEDGER, RULES, new_record
+from handrail.records import LEDGER, RULES, Floats, new_record
+from handrail.vectors import padded
 
 
 @pytest.mark.parametrize(("arms", "dim"), [(1, 1), (2, 5), (30, 20), (12, 4)])
@@ -57,20 +61,35 @@ def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
     np.testing.assert_allclose(cross, fresh_cross, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 7, 40])
+def _matrix(dim: int, diagonal: float) -> Floats:
+    """A multiple of the identity, its rows padded."""
+    matrix = np.zeros((dim, padded(dim)))
+    np.fill_diagonal(matrix, diagonal)
+    return matrix
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 8, 40])
 def test_contexts_equal_the_normal_equations(dim: int) -> None:
     rng = np.random.default_rng(dim)
     ridge = 0.3
     ledger = new_record(LEDGER)
-    design, inverse = ridge * np.eye(dim), np.eye(dim) / ridge
-    response, theta = np.zeros(dim), np.zeros(dim)
-    rows, rewards = rng.standard_normal((4000, dim)), rng.standard_normal(4000)
+    design, inverse = _matrix(dim, ridge), _matrix(dim, 1.0 / ridge)
+    waiting = np.zeros((WAITING, padded(dim)))
+    response, theta, step = np.zeros((3, padded(dim)))
+    rows, rewards = rng.standard_normal((4005, dim)), rng.standard_normal(4005)
     for row, reward in zip(rows, rewards, strict=True):
-        learn_context(ledger[0], design, inverse, response, theta, row, float(reward))
+        learn_context(
+            ledger[0], design, waiting, inverse, response, theta, step, row, float(reward)
+        )
+    complete_design(design, waiting)
+    for padding in (design, inverse, response, theta):
+        assert not padding[..., dim:].any()
     full = ridge * np.eye(dim) + rows.T @ rows
-    np.testing.assert_allclose(design, full, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(inverse, np.linalg.inv(full), rtol=1e-7, atol=1e-13)
-    np.testing.assert_allclose(theta, np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
+    np.testing.assert_allclose(design[:, :dim], full, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
+    np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
+    assert (inverse[:, :dim] == inverse[:, :dim].T).all()
+    assert (design[:, :dim] == design[:, :dim].T).all()
     fresh, fresh_theta = np.empty_like(inverse), np.empty_like(theta)
     log_det = rebuild_contexts(design, response, ridge, fresh, fresh_theta)
     np.testing.assert_allclose(inverse, fresh, rtol=1e-7, atol=1e-13)
@@ -78,12 +97,36 @@ def test_contexts_equal_the_normal_equations(dim: int) -> None:
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
 
 
-@pytest.mark.parametrize(("actions", "dim"), [(1, 1), (3, 2), (5, 9), (30, 33)])
+@pytest.mark.parametrize("dim", [1, 5, 8, 33])
+def test_it_does_not_matter_when_rows_are_added(dim: int) -> None:
+    """All at once, one by one, or every now and then: V has the same bits."""
+    rows = np.random.default_rng(dim).standard_normal((WAITING, dim))
+    found = []
+    for every in (1, 3, WAITING):
+        design, waiting = _matrix(dim, 0.7), np.zeros((WAITING, padded(dim)))
+        for i, row in enumerate(rows):
+            waiting[i, :dim] = row
+            if (i + 1) % every == 0:
+                add_rows(design, waiting)
+        complete_design(design, waiting)
+        assert not waiting.any()
+        found.append(design)
+    expected = 0.7 * np.eye(dim)
+    for row in rows:
+        expected += np.outer(row, row)
+    for design in found:
+        np.testing.assert_array_equal(design[:, :dim], expected)
+
+
+@pytest.mark.parametrize(
+    ("actions", "dim"), [(1, 1), (3, 2), (5, 9), (8, 4), (30, 33), (17, 15), (20, 20)]
+)
 def test_bounds_of_contexts(actions: int, dim: int) -> None:
     rng = np.random.default_rng([actions, dim])
     square = rng.standard_normal((dim, dim))
-    inverse = square @ square.T
-    features, theta = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
+    inverse, theta = _matrix(dim, 0.0), np.zeros(padded(dim))
+    inverse[:, :dim] = square @ square.T
+    features, theta[:dim] = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
     rules = new_record(RULES, dim=dim, noise=0.1, ridge=1.0, estimator_level=0.1, theta_bound=1.0)
     columns = np.empty((dim, lanes(actions)))
     assert load_features(features, 1e150, columns) == -1
@@ -92,8 +135,8 @@ def test_bounds_of_contexts(actions: int, dim: int) -> None:
         rules[0], new_record(LEDGER)[0], columns, inverse, theta, mean, norm, upper, lower
     )
     mean, norm, upper, lower = mean[:actions], norm[:actions], upper[:actions], lower[:actions]
-    wanted = np.einsum("ki,ij,kj->k", features, inverse, features)
-    np.testing.assert_allclose(mean, features @ theta, rtol=1e-12, atol=1e-12)
+    wanted = np.einsum("ki,ij,kj->k", features, inverse[:, :dim], features)
+    np.testing.assert_allclose(mean, features @ theta[:dim], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(norm, wanted, rtol=1e-11)
     np.testing.assert_allclose(upper - lower, 2.0 * beta * np.sqrt(wanted), rtol=1e-11)
 
@@ -122,8 +165,10 @@ def test_the_inverse_is_the_inverse(size: int) -> None:
 
 
 def test_a_matrix_that_is_not_positive_definite_changes_nothing() -> None:
-    inverse, theta = np.full((2, 2), 7.0), np.full(2, 7.0)
+    inverse = np.full((2, 2), 7.0)
     assert np.isnan(invert(np.array([[1.0, 2.0], [2.0, 1.0]]), inverse))
-    assert np.isnan(rebuild_contexts(-np.eye(2), np.ones(2), 1.0, inverse, theta))
+    assert (inverse == 7.0).all()
+    inverse, theta = np.full((2, 8), 7.0), np.full(8, 7.0)
+    assert np.isnan(rebuild_contexts(-_matrix(2, 1.0), np.ones(8), 1.0, inverse, theta))
     assert (inverse == 7.0).all()
     assert (theta == 7.0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final, TypeAlias
 
-from handrail.compiled import lean
+from handrail.compiled import inlined, lean
 from handrail.conservative.ledger import need, record_decision
 from handrail.conservative.past import NONE
 from handrail.conservative.schedule import slack
@@ -69,7 +69,7 @@ def would_be_safe(rules: Rules, ledger: Ledger, certified: float, mean: float) -
     return _margin(certified, extra, need(rules, ledger, mean)) >= 0.0
 
 
-@lean
+@inlined
 def choose(
     rules: Rules,
     ledger: Ledger,
@@ -84,29 +84,27 @@ def choose(
 
     `past` is the same bound for S alone: with it the margin of a baseline round is certified.
     """
-    extra = required = leader_margin = leader_upper = leader_lower = math.nan
-    safe = 0
     if rules.selection == OPTIMISTIC:
-        leader = action = most_optimistic(upper, -1)
-        certified[:] = math.nan
-    else:
-        extra = slack(rules, ledger.rounds + 1)
-        required = need(rules, ledger, mean)
-        for other in range(certified.size):
-            certified[other] = _margin(certified[other], extra, required)
-            if other != baseline and certified[other] >= 0.0:
-                safe += 1
-        leader = most_optimistic(upper, baseline)
-        action = select(rules.selection, upper, lower, certified, baseline, mean, leader)
+        leader = most_optimistic(upper, -1)
+        event = BASELINE_EVENT if leader == baseline else OPTIMISTIC_EVENT
+        high, low = upper[leader], lower[leader]
+        return leader, event, math.nan, high, low, max(low, 0.0), leader, math.nan, high, low, 0
+    extra = slack(rules, ledger.rounds + 1)
+    required = need(rules, ledger, mean)
+    safe = 0
+    for action in range(certified.size):
+        certified[action] = _margin(certified[action], extra, required)
+        if action != baseline and certified[action] >= 0.0:
+            safe += 1
+    leader = most_optimistic(upper, baseline)
+    action = select(rules.selection, upper, lower, certified, baseline, mean, leader)
+    leader_margin, leader_upper, leader_lower = math.nan, math.nan, math.nan
     if leader >= 0:
         leader_margin, leader_upper, leader_lower = certified[leader], upper[leader], lower[leader]
     if action == baseline:
-        event = BASELINE_EVENT
+        event, margin, high, low = BASELINE_EVENT, past + extra + mean - required, mean, mean
     else:
         event = OPTIMISTIC_EVENT if action == leader else SAFE_EVENT
-    if action == baseline and rules.selection != OPTIMISTIC:
-        margin, high, low = past + extra + mean - required, mean, mean
-    else:
         margin, high, low = certified[action], upper[action], lower[action]
     return (
         action,
@@ -123,7 +121,7 @@ def choose(
     )
 
 
-@lean
+@inlined
 def conclude(
     rules: Rules,
     ledger: Ledger,

@@ -16,8 +16,9 @@ import math
 from typing import Final
 
 from handrail.bounds.cumulative import cumulative
-from handrail.compiled import lean
+from handrail.compiled import inlined, lean
 from handrail.records import Floats, Ints, Ledger, Rules
+from handrail.vectors import LANES, larger, load, root, splat, store
 
 __all__ = [
     "ARM_SUMS",
@@ -36,6 +37,7 @@ __all__ = [
     "past_of_arms",
     "past_plus_now",
     "self_normalised",
+    "self_normalised_lanes",
 ]
 
 NONE: Final = 0
@@ -61,7 +63,7 @@ def clipped(rules: Rules, value: float) -> float:
     return max(value, 0.0) if rules.clip_zero == 1 else value
 
 
-@lean
+@inlined
 def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
     """Return sum_k N_k max(lower_k, 0), N_k the plays of arm k in S, rewarded yet or not."""
     total = 0.0
@@ -71,7 +73,7 @@ def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
     return total
 
 
-@lean
+@inlined
 def oracle_sums(plays: Ints, truth: Floats) -> float:
     """Return sum_k N_k mu_k."""
     total = 0.0
@@ -100,7 +102,7 @@ def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     return earned + promised + ledger.waived + ledger.waived_rest
 
 
-@lean
+@inlined
 def past_of_arms(
     rules: Rules, ledger: Ledger, psi: float, plays: Ints, lower: Floats, truth: Floats
 ) -> float:
@@ -120,17 +122,47 @@ def self_normalised(rules: Rules, centre: float, square: float, beta: float) -> 
     return clipped(rules, centre - beta * math.sqrt(max(square, 0.0)))
 
 
-@lean
+@inlined
 def past_and_now(rules: Rules, past: float, lower: Floats, truth: Floats, action: int) -> float:
     """Return past + max(lower_a, 0), or past + mu_a for an oracle."""
     now: float = truth[action] if rules.past == ORACLE else max(lower[action], 0.0)
     return past + now
 
 
-@lean
+@inlined
 def past_plus_now(
     rules: Rules, past: float, lower: Floats, truth: Floats, certified: Floats
 ) -> None:
     """Fill in past_and_now(a) of every action."""
-    for action in range(lower.size):
-        certified[action] = past_and_now(rules, past, lower, truth, action)
+    # Asked once: the compiler cannot know that the loops leave the rules alone.
+    if rules.past == ORACLE:
+        for action in range(lower.size):
+            certified[action] = past + truth[action]
+    else:
+        for action in range(lower.size):
+            certified[action] = past + max(lower[action], 0.0)
+
+
+@inlined
+def self_normalised_lanes(
+    rules: Rules,
+    centre: float,
+    square: float,
+    beta: float,
+    means: Floats,
+    squares: Floats,
+    products: Floats,
+    certified: Floats,
+) -> None:
+    """Fill in `self_normalised` of x + phi for every lane.
+
+    Notes
+    -----
+    <theta_hat, x + phi> is centre + mean and ||x + phi||^2_{V^-1} = square + 2 x'V^-1 phi +
+    ||phi||^2_{V^-1}.
+    """
+    nothing, least = splat(0.0), splat(0.0 if rules.clip_zero == 1 else -math.inf)
+    for lane in range(0, means.size, LANES):
+        length = square + 2.0 * load(products, lane) + load(squares, lane)
+        reach = beta * root(larger(length, nothing))
+        store(larger(centre + load(means, lane) - reach, least), certified, lane)

@@ -4,9 +4,6 @@ The baseline's mean is known, so it is an upper and a lower bound at once. It is
 safe actions, and the most optimistic one only if its mean exceeds every other upper bound. Ties
 among other actions go to the lowest index.
 
-The functions here return in one place: Numba counts references to the arrays of a compiled function
-with several, which takes longer than what these do.
-
 References
 ----------
 E. Garcelon et al. (2020), Improved algorithms for conservative exploration in bandits, Eq. (8).
@@ -17,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.compiled import lean
+from handrail.compiled import inlined
 from handrail.records import Floats
 
 __all__ = [
@@ -59,36 +56,39 @@ EVENTS: Final = ("optimistic", "safe", "baseline")
 """E1, E2 and E3 of the paper."""
 
 
-@lean
+@inlined
 def most_optimistic(upper: Floats, skip: int, other: int = -1) -> int:
     """Return the lowest index with the largest upper bound, two left out; -1 if none is left."""
     best = -1
+    largest = -math.inf  # kept at hand: looking it up at the best index would be waited for
     for action in range(upper.size):
-        if action not in (skip, other) and (best < 0 or upper[action] > upper[best]):
-            best = action
+        if action not in (skip, other) and (best < 0 or upper[action] > largest):
+            best, largest = action, upper[action]
     return best
 
 
-@lean
+@inlined
 def leads(upper: Floats, leader: int, rival: int) -> bool:
     """Say whether `most_optimistic` still returns the leader, whose bound alone has moved."""
-    ahead = rival < 0 or upper[leader] > upper[rival]
-    return ahead or (leader < rival and upper[leader] == upper[rival])
+    if rival < 0 or upper[leader] > upper[rival]:
+        return True
+    return leader < rival and upper[leader] == upper[rival]
 
 
-@lean
+@inlined
 def _largest_safe(value: Floats, margin: Floats, baseline: int) -> int:
     best = -1
+    largest = -math.inf
     for action in range(value.size):
         # Written so that a margin that is not a number is not safe.
         if action == baseline or not margin[action] >= 0.0:
             continue
-        if best < 0 or value[action] > value[best]:
-            best = action
+        if best < 0 or value[action] > largest:
+            best, largest = action, value[action]
     return best
 
 
-@lean
+@inlined
 def select(
     selection: int,
     upper: Floats,
@@ -108,24 +108,21 @@ def select(
     - `constrained`: the safe action with the largest upper bound if that is >= mu_b, else the
       baseline.
     """
-    action = baseline
     if leader < 0 or mean > upper[leader]:
-        pass
-    elif selection == CONSTRAINED:
+        return baseline
+    if selection == CONSTRAINED:
         best = _largest_safe(upper, margin, baseline)
-        if best >= 0 and upper[best] >= mean:
-            action = best
-    elif margin[leader] >= 0.0:
-        action = leader
-    elif selection != TWO_STEP:
-        best = _largest_safe(lower, margin, baseline)
-        threshold = mean if selection == LARGEST_LOWER else -math.inf
-        if best >= 0 and lower[best] > threshold:
-            action = best
-    return action
+        return best if best >= 0 and upper[best] >= mean else baseline
+    if margin[leader] >= 0.0:
+        return leader
+    if selection == TWO_STEP:
+        return baseline
+    best = _largest_safe(lower, margin, baseline)
+    threshold = mean if selection == LARGEST_LOWER else -math.inf
+    return best if best >= 0 and lower[best] > threshold else baseline
 
 
-@lean
+@inlined
 def awaited(
     selection: int,
     upper: Floats,
@@ -143,9 +140,11 @@ def awaited(
     >= 0 for one of these actions, which is to say for the largest; -inf: never.
     """
     leader = most_optimistic(upper, baseline)
+    if leader < 0 or mean > upper[leader]:
+        return -math.inf
     best = -math.inf
     for action in range(upper.size):
-        if action == baseline or mean > upper[leader]:
+        if action == baseline:
             continue
         if selection == CONSTRAINED:
             would = upper[action] >= mean

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from handrail import checks
-from handrail.compiled import compiled
-from handrail.counter import child, normal, root, uniform
+from handrail.compiled import compiled, inlined
+from handrail.counter import child, quantiles, root, shares, uniform
 from handrail.environments.drawing import PROBLEMS, dot
 from handrail.environments.linear import draw_theta
 from handrail.environments.problem import ContextProblem, Contexts
@@ -24,6 +24,69 @@ _CONTEXTS: Final = 2
 _HALF: Final = math.sqrt(0.5)
 
 
+@inlined
+def _inner_products(rows: Floats, vector: Floats, result: Floats) -> None:
+    """Fill in every row's inner product, summed in order; four rows at a time hide the waiting."""
+    whole = len(rows) // 4 * 4
+    for a in range(0, whole, 4):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(vector.size):
+            s0 += rows[a, j] * vector[j]
+            s1 += rows[a + 1, j] * vector[j]
+            s2 += rows[a + 2, j] * vector[j]
+            s3 += rows[a + 3, j] * vector[j]
+        result[a], result[a + 1], result[a + 2], result[a + 3] = s0, s1, s2, s3
+    for a in range(whole, len(rows)):
+        result[a] = dot(rows[a], vector)
+
+
+@inlined
+def _squared_lengths(rows: Floats, result: Floats) -> None:
+    """Fill in every row's squared length, in the same way."""
+    whole = len(rows) // 4 * 4
+    for a in range(0, whole, 4):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(rows.shape[1]):
+            s0 += rows[a, j] * rows[a, j]
+            s1 += rows[a + 1, j] * rows[a + 1, j]
+            s2 += rows[a + 2, j] * rows[a + 2, j]
+            s3 += rows[a + 3, j] * rows[a + 3, j]
+        result[a], result[a + 1], result[a + 2], result[a + 3] = s0, s1, s2, s3
+    for a in range(whole, len(rows)):
+        result[a] = dot(rows[a], rows[a])
+
+
+@inlined
+def _fill_shares(key: np.uint64, rows: Floats) -> None:
+    """Fill in what a round's features are the quantiles of; where the constant will be, of 0."""
+    last = rows.shape[1] - 1
+    for a in range(len(rows)):
+        shares(child(key, a), 1, rows[a, :last])
+        rows[a, last] = 0.5
+
+
+@inlined
+def _finish_round(
+    key: np.uint64, theta: Floats, guess: Floats, rows: Floats, means: Floats, guessed: Floats
+) -> int:
+    """Scale a round's directions, fill in the means, and return the baseline's action."""
+    actions, dim = rows.shape
+    _squared_lengths(rows, means)
+    for a in range(actions):
+        scale = _HALF * (0.5 + 0.5 * uniform(child(key, a), 0)) / math.sqrt(means[a])
+        for j in range(dim - 1):
+            rows[a, j] *= scale
+        rows[a, dim - 1] = _HALF
+    _inner_products(rows, theta, means)
+    _inner_products(rows, guess, guessed)
+    best = 0
+    for a in range(actions):
+        means[a] = min(max(means[a], 0.0), 1.0)
+        if guessed[a] > guessed[best]:
+            best = a
+    return best
+
+
 @compiled
 def _fill(
     key: np.uint64,
@@ -34,26 +97,13 @@ def _fill(
     means: Floats,
     baselines: Ints,
 ) -> None:
-    rounds, actions, dim = features.shape
-    for i in range(rounds):
+    guessed = np.empty(means.shape[1])
+    for i in range(len(features)):
+        _fill_shares(child(key, start + i), features[i])
+    quantiles(features.reshape(-1))
+    for i in range(len(features)):
         now = child(key, start + i)
-        best = -math.inf
-        for a in range(actions):
-            own = child(now, a)
-            row = features[i, a]
-            square = 0.0
-            for j in range(dim - 1):
-                row[j] = normal(own, j + 1)
-                square += row[j] * row[j]
-            scale = _HALF * (0.5 + 0.5 * uniform(own, 0)) / math.sqrt(square)
-            for j in range(dim - 1):
-                row[j] *= scale
-            row[dim - 1] = _HALF
-            means[i, a] = min(max(dot(row, theta), 0.0), 1.0)
-            guessed = dot(row, guess)
-            if guessed > best:
-                best = guessed
-                baselines[i] = a
+        baselines[i] = _finish_round(now, theta, guess, features[i], means[i], guessed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,46 @@
 """Ridge regression with features that change every round.
 
 Keeps V, V^-1 (by Sherman and Morrison's formula), the sum of r phi and theta_hat; V and the sum
-are there so that V^-1 and theta_hat can be computed afresh now and then.
+are there so that V^-1 and theta_hat can be computed afresh now and then. So V need not be up to
+date: features wait in `rows` until some can be added together, and only its lower triangle is
+kept. Rows of matrices, and vectors, are padded with zeros to whole vectors of the processor.
 """
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Final
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
-from handrail.compiled import compiled
-from handrail.estimators.symmetric import invert, multiply
+from handrail.compiled import compiled, inlined
+from handrail.estimators.symmetric import invert
 from handrail.records import Floats, Ledger, Rules
+from handrail.vectors import LANES, larger, load, padded, root, splat, store, total, within
 
 __all__ = [
+    "WAITING",
+    "add_rows",
     "along_total",
     "bound_contexts",
+    "complete_design",
+    "inner",
     "lanes",
     "learn_context",
     "load_features",
     "rebuild_contexts",
 ]
 
+WAITING: Final = 16
+"""Rows that are added to V together."""
+
 
 @compiled
 def lanes(actions: int) -> int:
     """Return the number of actions, rounded up to whole vectors of the processor."""
-    return (actions + 7) // 8 * 8
+    return padded(actions)
 
 
-@compiled
+@inlined
 def load_features(features: Floats, bound: float, columns: Floats) -> int:
     """Turn (K, d) features into (d, lanes) columns, in which all actions go in step.
 
@@ -40,69 +49,99 @@ def load_features(features: Floats, bound: float, columns: Floats) -> int:
     """
     actions, dim = features.shape
     width = columns.shape[1]
-    square = np.zeros(width)
-    for a in range(actions):
-        for i in range(dim):
-            columns[i, a] = features[a, i]
     for i in range(dim):
+        for a in range(actions):
+            columns[i, a] = features[a, i]
         for a in range(actions, width):
             columns[i, a] = 0.0
-        for a in range(width):
-            square[a] += columns[i, a] * columns[i, a]
     largest = bound * bound * (1.0 + 1e-12)
-    for a in range(actions):
-        # A comparison with NaN is false: this form catches it.
-        if not square[a] <= largest:
-            return a
+    for lane in range(0, width, LANES):
+        square = splat(0.0)
+        for i in range(dim):
+            own = load(columns, i, lane)
+            square = square + own * own
+        if not within(square, largest):
+            return _first_unfit(columns, largest, lane)
     return -1
 
 
-@compiled
-def _quadratic_forms(inverse: Floats, columns: Floats, result: Floats) -> None:
-    """Put phi' V^-1 phi of every lane into result.
+@inlined
+def _first_unfit(columns: Floats, largest: float, first: int) -> int:
+    """Return the first lane, from one on, whose squared length is not at most this."""
+    lane = first
+    while True:
+        square = 0.0
+        for i in range(columns.shape[0]):
+            square += columns[i, lane] * columns[i, lane]
+        # A comparison with NaN is false: this form catches it.
+        if not square <= largest:
+            return lane
+        lane += 1
 
-    Uses the lower triangle of V^-1 only, in tiles of two rows by four columns, each for all
-    lanes at once: no sum is reordered, and the compiler vectorises every inner loop.
+
+@inlined
+def _products(
+    inverse: Floats, theta: Floats, columns: Floats, square: Floats, mean: Floats
+) -> None:
+    """Fill in phi' V^-1 phi and <theta_hat, phi> of every lane.
+
+    Uses the lower triangle of V^-1 only, four rows at a time, whose sums stay in registers.
     """
     dim, width = columns.shape
-    first = np.empty(width)
-    second = np.empty(width)
-    result[:] = 0.0
-    for i in range(0, dim - 1, 2):
-        own, cross, other = 0.5 * inverse[i, i], inverse[i + 1, i], 0.5 * inverse[i + 1, i + 1]
-        for a in range(width):
-            first[a] = own * columns[i, a]
-            second[a] = cross * columns[i, a] + other * columns[i + 1, a]
-        tiled = i // 4 * 4
-        for j in range(0, tiled, 4):
-            p0, p1, p2, p3 = inverse[i, j], inverse[i, j + 1], inverse[i, j + 2], inverse[i, j + 3]
-            q0, q1 = inverse[i + 1, j], inverse[i + 1, j + 1]
-            q2, q3 = inverse[i + 1, j + 2], inverse[i + 1, j + 3]
-            for a in range(width):
-                x0, x1 = columns[j, a], columns[j + 1, a]
-                x2, x3 = columns[j + 2, a], columns[j + 3, a]
-                first[a] += (p0 * x0 + p1 * x1) + (p2 * x2 + p3 * x3)
-                second[a] += (q0 * x0 + q1 * x1) + (q2 * x2 + q3 * x3)
-        for j in range(tiled, i):
-            p0, q0 = inverse[i, j], inverse[i + 1, j]
-            for a in range(width):
-                first[a] += p0 * columns[j, a]
-                second[a] += q0 * columns[j, a]
-        for a in range(width):
-            result[a] += 2.0 * (first[a] * columns[i, a] + second[a] * columns[i + 1, a])
-    if dim % 2 == 1:
-        last = dim - 1
-        for a in range(width):
-            first[a] = 0.5 * inverse[last, last] * columns[last, a]
-        for j in range(last):
-            p0 = inverse[last, j]
-            for a in range(width):
-                first[a] += p0 * columns[j, a]
-        for a in range(width):
-            result[a] += 2.0 * first[a] * columns[last, a]
+    whole = dim // 4 * 4
+    for lane in range(0, width, LANES):
+        half, along = splat(0.0), splat(0.0)
+        for i in range(0, whole, 4):
+            y0 = splat(0.0)
+            y1, y2, y3 = y0, y0, y0
+            for j in range(i):
+                x = load(columns, j, lane)
+                y0 = y0 + inverse[i, j] * x
+                y1 = y1 + inverse[i + 1, j] * x
+                y2 = y2 + inverse[i + 2, j] * x
+                y3 = y3 + inverse[i + 3, j] * x
+            x0, x1 = load(columns, i, lane), load(columns, i + 1, lane)
+            x2, x3 = load(columns, i + 2, lane), load(columns, i + 3, lane)
+            d1 = inverse[i + 1, i] * x0
+            d2 = inverse[i + 2, i] * x0 + inverse[i + 2, i + 1] * x1
+            d3 = inverse[i + 3, i] * x0 + inverse[i + 3, i + 1] * x1
+            d3 = d3 + inverse[i + 3, i + 2] * x2
+            y0 = y0 + 0.5 * inverse[i, i] * x0
+            y1 = y1 + (d1 + 0.5 * inverse[i + 1, i + 1] * x1)
+            y2 = y2 + (d2 + 0.5 * inverse[i + 2, i + 2] * x2)
+            y3 = y3 + (d3 + 0.5 * inverse[i + 3, i + 3] * x3)
+            half = half + ((y0 * x0 + y1 * x1) + (y2 * x2 + y3 * x3))
+            low, high = theta[i] * x0 + theta[i + 1] * x1, theta[i + 2] * x2 + theta[i + 3] * x3
+            along = along + (low + high)
+        for i in range(whole, dim):
+            x0 = load(columns, i, lane)
+            y0 = 0.5 * inverse[i, i] * x0
+            for j in range(i):
+                y0 = y0 + inverse[i, j] * load(columns, j, lane)
+            half = half + y0 * x0
+            along = along + theta[i] * x0
+        store(2.0 * half, square, lane)
+        store(along, mean, lane)
 
 
-@compiled
+@inlined
+def _along(vector: Floats, columns: Floats, result: Floats) -> None:
+    """Put the inner products of a vector and every lane's features into result."""
+    dim, width = columns.shape
+    whole = dim // 4 * 4
+    for lane in range(0, width, LANES):
+        product = splat(0.0)
+        for i in range(0, whole, 4):
+            one = vector[i] * load(columns, i, lane) + vector[i + 1] * load(columns, i + 1, lane)
+            two = vector[i + 2] * load(columns, i + 2, lane)
+            two = two + vector[i + 3] * load(columns, i + 3, lane)
+            product = product + (one + two)
+        for i in range(whole, dim):
+            product = product + vector[i] * load(columns, i, lane)
+        store(product, result, lane)
+
+
+@inlined
 def bound_contexts(
     rules: Rules,
     ledger: Ledger,
@@ -115,78 +154,136 @@ def bound_contexts(
     lower: Floats,
 ) -> float:
     """Fill in each lane's mean, squared norm ||phi||^2_{V^-1} and bounds; return beta."""
-    dim, width = columns.shape
-    _quadratic_forms(inverse, columns, square)
-    mean[:] = 0.0
-    for i in range(dim):
-        for a in range(width):
-            mean[a] += theta[i] * columns[i, a]
-    beta = ellipsoid_radius(rules, ledger)
-    for a in range(width):
-        reach = beta * math.sqrt(max(square[a], 0.0))
-        upper[a] = mean[a] + reach
-        lower[a] = mean[a] - reach
+    beta = ellipsoid_radius(rules, ledger)  # first: its logarithm overlaps with what follows
+    _products(inverse, theta, columns, square, mean)
+    for lane in range(0, columns.shape[1], LANES):
+        centre = load(mean, lane)
+        reach = beta * root(larger(load(square, lane), splat(0.0)))
+        store(centre + reach, upper, lane)
+        store(centre - reach, lower, lane)
     return beta
 
 
-@compiled
+@inlined
+def inner(one: Floats, other: Floats) -> float:
+    """Return the inner product of two padded vectors: eight sums, then theirs."""
+    sums = splat(0.0)
+    for i in range(0, one.size, LANES):
+        sums = sums + load(one, i) * load(other, i)
+    return total(sums)
+
+
+@inlined
+def _multiply(inverse: Floats, vector: Floats, result: Floats) -> None:
+    """Put V^-1 times a vector into result: two sums, of even rows and of odd ones."""
+    dim, width = inverse.shape
+    even = dim // 2 * 2
+    for j in range(0, width, LANES):
+        one, two = splat(0.0), splat(0.0)
+        for i in range(0, even, 2):
+            one = one + vector[i] * load(inverse, i, j)
+            two = two + vector[i + 1] * load(inverse, i + 1, j)
+        if even < dim:
+            one = one + vector[even] * load(inverse, even, j)
+        store(one + two, result, j)
+
+
+@inlined
 def along_total(
-    inverse: Floats, theta: Floats, total: Floats, columns: Floats, product: Floats
+    inverse: Floats, theta: Floats, summed: Floats, step: Floats, columns: Floats, product: Floats
 ) -> tuple[float, float]:
     """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x.
 
-    Also fill in x' V^-1 phi of every lane.
+    Also fill in x' V^-1 phi of every lane; `step` is room for V^-1 x.
     """
-    dim, width = columns.shape
-    along = np.empty(dim)
-    multiply(inverse, total, along)
-    centre = 0.0
-    square = 0.0
-    product[:] = 0.0
-    for i in range(dim):
-        centre += theta[i] * total[i]
-        square += along[i] * total[i]
-        for a in range(width):
-            product[a] += along[i] * columns[i, a]
-    return centre, square
+    _multiply(inverse, summed, step)
+    _along(step, columns, product)
+    return inner(theta, summed), inner(step, summed)
 
 
-@compiled
+@inlined
 def learn_context(
     ledger: Ledger,
     design: Floats,
+    rows: Floats,
     inverse: Floats,
     response: Floats,
     theta: Floats,
+    step: Floats,
     features: Floats,
     reward: float,
 ) -> None:
     """Add one row to the regression: V += phi phi', theta_hat += V^-1 phi (r - <theta_hat, phi>).
 
+    V itself waits until `rows` is full; `step` is room for a vector.
+
     Notes
     -----
     With u = V^-1 phi before the update and den = 1 + phi'u: V^-1 -= u u' / den,
-    theta_hat += u (r - <theta_hat, phi>) / den, log det V += log den.
+    theta_hat += u (r - <theta_hat, phi>) / den, log det V += log den. V^-1 is left exactly
+    symmetric: what is subtracted is the outer product of u / sqrt(den) with itself.
     """
-    dim = features.size
-    step = np.empty(dim)
-    multiply(inverse, features, step)
-    den = 1.0
-    predicted = 0.0
+    dim, width = inverse.shape
+    row = rows[ledger.rows % WAITING]
     for i in range(dim):
-        den += step[i] * features[i]
-        predicted += theta[i] * features[i]
-    error = (reward - predicted) / den
+        row[i] = features[i]
+    _multiply(inverse, row, step)
+    den = 1.0 + inner(step, row)
+    error = (reward - inner(theta, row)) / den
+    scale = 1.0 / math.sqrt(den)
+    for j in range(0, width, LANES):
+        store(load(theta, j) + error * load(step, j), theta, j)
+        store(load(response, j) + reward * load(row, j), response, j)
+        store(scale * load(step, j), step, j)
     for i in range(dim):
-        theta[i] += step[i] * error
-        response[i] += features[i] * reward
-        factor = step[i] / den
-        own = features[i]
-        for j in range(dim):
-            inverse[i, j] -= factor * step[j]
-            design[i, j] += own * features[j]
+        factor = step[i]
+        for j in range(0, width, LANES):
+            store(load(inverse, i, j) - factor * load(step, j), inverse, i, j)
     ledger.rows += 1
     ledger.log_det += math.log(den)
+    if ledger.rows % WAITING == 0:
+        add_rows(design, rows)
+
+
+@inlined
+def add_rows(design: Floats, rows: Floats) -> None:
+    """Add the rows that wait to the lower triangle of V, and make room.
+
+    A row of zeros changes nothing: it does not matter how many wait. To every entry they are added
+    in their order, so it does not matter either when it is done.
+    """
+    dim = design.shape[0]
+    whole = dim // 4 * 4
+    for i in range(0, whole, 4):
+        for j in range(0, i + 4, LANES):
+            v0, v1 = load(design, i, j), load(design, i + 1, j)
+            v2, v3 = load(design, i + 2, j), load(design, i + 3, j)
+            for w in range(WAITING):
+                x = load(rows, w, j)
+                v0 = v0 + rows[w, i] * x
+                v1 = v1 + rows[w, i + 1] * x
+                v2 = v2 + rows[w, i + 2] * x
+                v3 = v3 + rows[w, i + 3] * x
+            store(v0, design, i, j)
+            store(v1, design, i + 1, j)
+            store(v2, design, i + 2, j)
+            store(v3, design, i + 3, j)
+    for i in range(whole, dim):
+        for j in range(0, i + 1, LANES):
+            v0 = load(design, i, j)
+            for w in range(WAITING):
+                v0 = v0 + rows[w, i] * load(rows, w, j)
+            store(v0, design, i, j)
+    rows[:] = 0.0
+
+
+@inlined
+def complete_design(design: Floats, rows: Floats) -> None:
+    """Bring V up to date, both triangles."""
+    add_rows(design, rows)
+    for i in range(design.shape[0]):
+        for j in range(i):
+            design[j, i] = design[i, j]
 
 
 @compiled
@@ -198,7 +295,7 @@ def rebuild_contexts(
     Parameters
     ----------
     design : numpy.ndarray
-        V, (d, d).
+        V, at least its lower triangle.
     response : numpy.ndarray
         The sum of r phi over the rows learned.
     ridge : float
@@ -215,5 +312,5 @@ def rebuild_contexts(
     log_det = invert(design, inverse)
     if math.isnan(log_det):
         return log_det
-    multiply(inverse, response, theta)
-    return log_det - response.size * math.log(ridge)
+    _multiply(inverse, response, theta)
+    return log_det - len(design) * math.log(ridge)

@@ -8,109 +8,222 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from handrail.compiled import compiled
+from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import add, record_reward
 from handrail.conservative.past import (
     MARTINGALE,
+    NONE,
     ORACLE,
     SELF_NORMALISED,
     boundary,
     martingale,
     past_plus_now,
     self_normalised,
+    self_normalised_lanes,
 )
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
+    WAITING,
     along_total,
     bound_contexts,
-    lanes,
+    complete_design,
     learn_context,
     load_features,
     rebuild_contexts,
 )
 from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
-from handrail.records import LEDGER, Floats, Record, new_record
+from handrail.records import LEDGER, Floats, Ledger, Record, Rules, new_record
+from handrail.vectors import padded
 
-__all__ = ["ContextModel", "decide_contexts", "reward_contexts"]
+__all__ = [
+    "CERTIFIED",
+    "LOWER_ROW",
+    "ROOM",
+    "UPPER_ROW",
+    "ContextModel",
+    "decide_columns",
+    "decide_contexts",
+    "refresh",
+    "reward_contexts",
+]
 
 REBUILD_EVERY: Final = 1 << 12
 """Rewards after which V^-1 and theta_hat are computed afresh."""
 
+CENTRE, SQUARE, UPPER_ROW, LOWER_ROW, CERTIFIED, PRODUCT = range(6)
+"""What the rows of the room for a round hold: one number for each lane."""
+ROOM: Final = 6
 
-@compiled
+THETA, RESPONSE, TOTAL, STEP = range(4)
+"""What the rows of a model's vectors hold; the last is room for a computation."""
+VECTORS: Final = 4
+
+
+@inlined
+def _past(rules: Rules, ledger: Ledger) -> float:
+    """Return the past bound of S alone, where the ledger knows it."""
+    if rules.past == MARTINGALE:
+        return martingale(rules, ledger, boundary(rules, ledger.rewards))
+    return ledger.truth + ledger.truth_rest if rules.past == ORACLE else 0.0
+
+
+@inlined
+def _certify_sum(
+    rules: Rules, columns: Floats, inverse: Floats, vectors: Floats, room: Floats, beta: float
+) -> float:
+    """Fill in past_and_now(a) along the summed features; return the bound of S alone."""
+    centre, square = along_total(
+        inverse, vectors[THETA], vectors[TOTAL], vectors[STEP], columns, room[PRODUCT]
+    )
+    self_normalised_lanes(
+        rules,
+        centre,
+        square,
+        beta,
+        room[CENTRE],
+        room[SQUARE],
+        room[PRODUCT],
+        room[CERTIFIED],
+    )
+    return self_normalised(rules, centre, square, beta)
+
+
+@inlined
+def decide_columns(
+    rules_: Record,
+    ledger_: Record,
+    columns: Floats,
+    inverse: Floats,
+    vectors: Floats,
+    truth: Floats,
+    baseline: int,
+    mean: float,
+    room: Floats,
+    upper: Floats,
+    lower: Floats,
+    certified: Floats,
+) -> Choice:
+    """Decide one round over contexts and count it.
+
+    Parameters
+    ----------
+    rules_, ledger_ : numpy.ndarray
+        The records.
+    columns : numpy.ndarray
+        The features, as `load_features` fills them in.
+    inverse, vectors : numpy.ndarray
+        The state of a `ContextModel`.
+    truth : numpy.ndarray
+        The true means, for oracles.
+    baseline : int
+        The baseline's action.
+    mean : float
+        The baseline's mean.
+    room : numpy.ndarray
+        (ROOM, lanes).
+    upper, lower, certified : numpy.ndarray
+        Of its rows of these names what belongs to actions.
+
+    Returns
+    -------
+    tuple
+        The choice.
+    """
+    rules = rules_[0]
+    ledger = ledger_[0]
+    past = _past(rules, ledger)
+    beta = bound_contexts(
+        rules,
+        ledger,
+        columns,
+        inverse,
+        vectors[THETA],
+        room[CENTRE],
+        room[SQUARE],
+        room[UPPER_ROW],
+        room[LOWER_ROW],
+    )
+    if rules.past == SELF_NORMALISED:
+        past = _certify_sum(rules, columns, inverse, vectors, room, beta)
+    elif rules.past != NONE:
+        past_plus_now(rules, past, lower, truth, certified)
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
+    if not held:
+        action = choice[ACTION]
+        for i in range(len(columns)):
+            vectors[TOTAL, i] += columns[i, action]
+        if rules.past == ORACLE:
+            ledger.truth, ledger.truth_rest = add(ledger.truth, ledger.truth_rest, truth[action])
+    return choice
+
+
+@inlined
 def decide_contexts(
     rules_: Record,
     ledger_: Record,
     features: Floats,
+    columns: Floats,
     inverse: Floats,
-    theta: Floats,
-    total: Floats,
+    vectors: Floats,
     truth: Floats,
     baseline: int,
     mean: float,
+    room: Floats,
 ) -> Choice:
-    """Decide one round over contexts and count it; a negative action -1 - k says row k is bad."""
-    rules = rules_[0]
-    ledger = ledger_[0]
-    actions, dim = features.shape
-    width = lanes(actions)
-    columns = np.empty((dim, width))
-    bad = load_features(features, rules.feature_bound, columns)
+    """Decide a round whose features come in rows; a negative action -1 - k says row k is bad."""
+    bad = load_features(features, rules_[0].feature_bound, columns)
     if bad >= 0:
         nan = math.nan
         return -1 - bad, BASELINE_EVENT, nan, nan, nan, nan, -1, nan, nan, nan, 0
-    work = np.empty((5, width))
-    centre, square = work[0], work[1]
-    beta = bound_contexts(rules, ledger, columns, inverse, theta, centre, square, work[2], work[3])
-    upper, lower, certified = work[2, :actions], work[3, :actions], work[4, :actions]
-    past = 0.0
-    if rules.past == SELF_NORMALISED:
-        product = np.empty(width)
-        total_centre, total_square = along_total(inverse, theta, total, columns, product)
-        past = self_normalised(rules, total_centre, total_square, beta)
-        for a in range(actions):
-            certified[a] = self_normalised(
-                rules, total_centre + centre[a], total_square + 2.0 * product[a] + square[a], beta
-            )
-    else:
-        if rules.past == MARTINGALE:
-            past = martingale(rules, ledger, boundary(rules, ledger.rewards))
-        elif rules.past == ORACLE:
-            past = ledger.truth + ledger.truth_rest
-        past_plus_now(rules, past, lower, truth, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
-    if not held:
-        total += features[choice[ACTION]]
-        if rules.past == ORACLE:
-            ledger.truth, ledger.truth_rest = add(
-                ledger.truth, ledger.truth_rest, truth[choice[ACTION]]
-            )
-    return choice
+    actions = len(features)
+    return decide_columns(
+        rules_,
+        ledger_,
+        columns,
+        inverse,
+        vectors,
+        truth,
+        baseline,
+        mean,
+        room,
+        room[UPPER_ROW, :actions],
+        room[LOWER_ROW, :actions],
+        room[CERTIFIED, :actions],
+    )
 
 
-@compiled
+@inlined
 def reward_contexts(
-    rules_: Record,
     ledger_: Record,
     design: Floats,
+    rows: Floats,
     inverse: Floats,
-    response: Floats,
-    theta: Floats,
+    vectors: Floats,
     rebuild_every: int,
     features: Floats,
     promise: float,
     reward: float,
-) -> None:
-    """Take a reward into the ledger and the regression, computed afresh now and then."""
+) -> bool:
+    """Take a reward into the ledger and the regression; say whether it is time to `refresh`."""
     ledger = ledger_[0]
     record_reward(ledger, promise, reward)
-    learn_context(ledger, design, inverse, response, theta, features, reward)
-    if ledger.rows % rebuild_every == 0:
-        log_det = rebuild_contexts(design, response, rules_[0].ridge, inverse, theta)
-        if not math.isnan(log_det):
-            ledger.log_det = log_det
+    response, theta, step = vectors[RESPONSE], vectors[THETA], vectors[STEP]
+    learn_context(ledger, design, rows, inverse, response, theta, step, features, reward)
+    return bool(ledger.rows % rebuild_every == 0)
+
+
+@compiled
+def refresh(
+    rules_: Record, ledger_: Record, design: Floats, rows: Floats, inverse: Floats, vectors: Floats
+) -> None:
+    """Compute V^-1 and theta_hat afresh."""
+    complete_design(design, rows)
+    ridge = rules_[0].ridge
+    log_det = rebuild_contexts(design, vectors[RESPONSE], ridge, inverse, vectors[THETA])
+    if not math.isnan(log_det):
+        ledger_[0].log_det = log_det
 
 
 class ContextModel:
@@ -132,11 +245,14 @@ class ContextModel:
         self.rules = rules
         self.ledger = new_record(LEDGER)
         self.features = features
-        self.design = ridge * np.eye(dim)
-        self.inverse = np.eye(dim) / ridge
-        self.response = np.zeros(dim)
-        self.theta = np.zeros(dim)
-        self.total = np.zeros(dim)
+        self.design = np.zeros((dim, padded(dim)))
+        self.inverse = np.zeros((dim, padded(dim)))
+        np.fill_diagonal(self.design, ridge)
+        np.fill_diagonal(self.inverse, 1.0 / ridge)
+        self.rows = np.zeros((WAITING, padded(dim)))
+        self.vectors = np.zeros((VECTORS, padded(dim)))
+        self.columns = np.empty((dim, 0))
+        self.room = np.empty((ROOM, 0))
 
     def _features(self, given: Round) -> Floats:
         features = given.features if self.features is None else self.features
@@ -145,16 +261,22 @@ class ContextModel:
 
     def decide(self, given: Round) -> Choice:
         """Choose an action and count the round; a negative action -1 - k says row k is bad."""
+        features = self._features(given)
+        width = padded(len(features))
+        if width != self.room.shape[1]:
+            self.columns = np.empty((len(self.inverse), width))
+            self.room = np.empty((ROOM, width))
         return decide_contexts(
             self.rules,
             self.ledger,
-            self._features(given),
+            features,
+            self.columns,
             self.inverse,
-            self.theta,
-            self.total,
+            self.vectors,
             given.truth,
             given.baseline,
             given.mean,
+            self.room,
         )
 
     def chosen(self, given: Round, action: int) -> Floats:
@@ -164,25 +286,20 @@ class ContextModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         assert open_round.features is not None
-        reward_contexts(
-            self.rules,
-            self.ledger,
-            self.design,
-            self.inverse,
-            self.response,
-            self.theta,
-            REBUILD_EVERY,
-            open_round.features,
-            open_round.promise,
-            reward,
-        )
+        state = (self.design, self.rows, self.inverse, self.vectors)
+        if reward_contexts(
+            self.ledger, *state, REBUILD_EVERY, open_round.features, open_round.promise, reward
+        ):
+            refresh(self.rules, self.ledger, *state)
 
     def arrays(self) -> Arrays:
-        """Return all state besides the ledger."""
+        """Return all state besides the ledger, as views without the padding."""
+        complete_design(self.design, self.rows)
+        dim = len(self.design)
         return {
-            "design": self.design,
-            "inverse": self.inverse,
-            "response": self.response,
-            "theta": self.theta,
-            "total": self.total,
+            "design": self.design[:, :dim],
+            "inverse": self.inverse[:, :dim],
+            "response": self.vectors[RESPONSE, :dim],
+            "theta": self.vectors[THETA, :dim],
+            "total": self.vectors[TOTAL, :dim],
         }

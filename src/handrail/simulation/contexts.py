@@ -1,21 +1,52 @@
 """Runs of the linear algorithms with features that change every round.
 
 Rounds come in portions, so that any environment can bring them; every round is decided by the
-policies' own `decide_contexts`.
+policies' own `decide_columns`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from handrail.compiled import compiled
+from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.environments.rewards import draw
-from handrail.policies.contexts import REBUILD_EVERY, decide_contexts, reward_contexts
+from handrail.estimators.contexts import load_features
+from handrail.policies.contexts import (
+    CERTIFIED,
+    LOWER_ROW,
+    REBUILD_EVERY,
+    ROOM,
+    UPPER_ROW,
+    decide_columns,
+    refresh,
+    reward_contexts,
+)
 from handrail.records import Floats, Ints, Record
 from handrail.simulation.meter import count_event, observe_context, record_point
 
-__all__ = ["run_contexts"]
+__all__ = ["load_rounds", "run_contexts"]
+
+
+@compiled
+def load_rounds(
+    features: Floats, means: Floats, bound: float, columns: Floats, best: Floats
+) -> None:
+    """Turn the features of some rounds into columns, and find the best mean of each.
+
+    Parameters
+    ----------
+    features, means : numpy.ndarray
+        (rounds, actions, d) and (rounds, actions).
+    bound : float
+        D >= |phi|.
+    columns, best : numpy.ndarray
+        Where the results are put, (rounds, d, lanes) and (rounds,).
+    """
+    for i in range(len(features)):
+        if load_features(features[i], bound, columns[i]) >= 0:
+            raise ValueError("features are not finite, or longer than the declared bound")
+        best[i] = means[i].max()
 
 
 @compiled
@@ -23,8 +54,9 @@ def run_contexts(
     rules_: Record,
     ledger_: Record,
     meter_: Record,
-    features: Floats,
+    columns: Floats,
     means: Floats,
+    best: Floats,
     baselines: Ints,
     kind: int,
     noise: float,
@@ -33,10 +65,9 @@ def run_contexts(
     curve: Floats,
     actions: Ints,
     design: Floats,
+    rows: Floats,
     inverse: Floats,
-    response: Floats,
-    theta: Floats,
-    total: Floats,
+    vectors: Floats,
 ) -> None:
     """Play the rounds of one portion, going on from where the ledger stands.
 
@@ -44,51 +75,109 @@ def run_contexts(
     ----------
     rules_, ledger_, meter_, kind, noise, grid, curve, actions
         As for `handrail.simulation.arms.run_arms`.
-    features, means, baselines : numpy.ndarray
-        What the rounds bring: (rounds, actions, d), (rounds, actions) and (rounds,).
+    columns, means, best, baselines : numpy.ndarray
+        What the rounds bring, and what `load_rounds` makes of it.
     keys : numpy.ndarray
         The stream of each action: its reward in round t is number t.
-    design, inverse, response, theta, total : numpy.ndarray
+    design, rows, inverse, vectors : numpy.ndarray
         The state of a `handrail.policies.contexts.ContextModel`.
     """
-    ledger = ledger_[0]
-    meter = meter_[0]
-    point = np.searchsorted(grid, ledger.rounds + 1)
-    for i in range(len(features)):
-        now = ledger.rounds
-        mean = means[i, baselines[i]]
-        choice = decide_contexts(
+    room = np.empty((ROOM, columns.shape[2]))
+    done = 0
+    while done < len(columns):
+        done = _play_rounds(
             rules_,
             ledger_,
-            features[i],
+            meter_,
+            columns,
+            means,
+            best,
+            baselines,
+            kind,
+            noise,
+            keys,
+            grid,
+            curve,
+            actions,
+            design,
+            rows,
             inverse,
-            theta,
-            total,
+            vectors,
+            room,
+            done,
+        )
+        if done < 0:
+            done = -done
+            refresh(rules_, ledger_, design, rows, inverse, vectors)
+
+
+@inlined
+def _play_rounds(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    columns: Floats,
+    means: Floats,
+    best: Floats,
+    baselines: Ints,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    design: Floats,
+    rows: Floats,
+    inverse: Floats,
+    vectors: Floats,
+    room: Floats,
+    start: int,
+) -> int:
+    """Play rounds from one on; return how many are done, negative if it is time to `refresh`."""
+    ledger = ledger_[0]
+    meter = meter_[0]
+    count = means.shape[1]
+    upper, lower = room[UPPER_ROW, :count], room[LOWER_ROW, :count]
+    certified = room[CERTIFIED, :count]
+    point = 0
+    while grid[point] <= ledger.rounds:
+        point += 1
+    for i in range(start, len(columns)):
+        now = ledger.rounds
+        mean = means[i, baselines[i]]
+        choice = decide_columns(
+            rules_,
+            ledger_,
+            columns[i],
+            inverse,
+            vectors,
             means[i],
             baselines[i],
             mean,
+            room,
+            upper,
+            lower,
+            certified,
         )
         action = choice[ACTION]
-        if action < 0:
-            raise ValueError("features are not finite, or longer than the declared bound")
+        due = False
         if ledger.pending > 0:
             reward = draw(kind, means[i, action], noise, keys[action], now)
-            reward_contexts(
-                rules_,
+            due = reward_contexts(
                 ledger_,
                 design,
+                rows,
                 inverse,
-                response,
-                theta,
+                vectors,
                 REBUILD_EVERY,
-                features[i, action],
+                columns[i, :, action],
                 choice[PROMISE],
                 reward,
             )
         if actions.size > 0:
             actions[now] = action
         count_event(meter, choice[EVENT], 1)
-        observe_context(meter, now + 1, means[i, action], means[i].max(), mean)
+        observe_context(meter, now + 1, means[i, action], best[i], mean)
         if now + 1 == grid[point]:
             record_point(
                 meter,
@@ -97,3 +186,6 @@ def run_contexts(
                 curve[point],
             )
             point += 1
+        if due:
+            return -1 - i
+    return len(columns)

@@ -19,18 +19,19 @@ from handrail.policies.contexts import ContextModel
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
 from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
 from handrail.simulation.contest import run_fixed, tabulate_radii
-from handrail.simulation.contexts import run_contexts
+from handrail.simulation.contexts import load_rounds, run_contexts
 from handrail.simulation.fixed import run_fixed_plain
 from handrail.simulation.meter import new_meter
 from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop
+from handrail.vectors import padded
 
 __all__ = ["Entry"]
 
 _STREAMS: Final = 3
 """The streams that rewards are drawn from, within those of a seed."""
-_PORTION: Final = 1 << 21
-"""Numbers of features in one portion of contexts."""
+_PORTION: Final = 1 << 16
+"""Numbers of features in one portion of contexts: half a megabyte, which stays in the cache."""
 _LONGEST_TABLE: Final = 1 << 20
 """Widths that are tabulated: 8 MB. Those that longer runs need besides are computed each time."""
 
@@ -127,14 +128,17 @@ def _run_contexts(
     state: list[Any], problem: ContextProblem, run: int, how: list[Any], stop: Stop
 ) -> None:
     model = ContextModel(state[0])
-    learned = [model.design, model.inverse, model.response, model.theta, model.total]
+    learned = [model.design, model.rows, model.inverse, model.vectors]
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
     for start in range(0, rounds, portion):
         if stop.is_set():
             raise Interrupted
-        brought = problem.bring(run, start, min(start + portion, rounds))
-        given = [*state, *brought, *how, *learned]
+        features, means, baselines = problem.bring(run, start, min(start + portion, rounds))
+        columns = np.empty((len(features), problem.dim, padded(problem.actions)))
+        best = np.empty(len(features))
+        load_rounds(features, means, problem.feature_bound, columns, best)
+        given = [*state, columns, means, best, baselines, *how, *learned]
         run_contexts(*given)
 
 
