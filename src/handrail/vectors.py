@@ -25,7 +25,18 @@ from numba.extending import lower_builtin, models, register_model, type_callable
 from handrail.compiled import compiled
 from handrail.records import Floats
 
-__all__ = ["LANES", "larger", "load", "padded", "root", "splat", "store", "total", "within"]
+__all__ = [
+    "LANES",
+    "greatest",
+    "larger",
+    "load",
+    "padded",
+    "root",
+    "splat",
+    "store",
+    "total",
+    "within",
+]
 
 LANES: Final = 8
 
@@ -69,6 +80,11 @@ def total(vector: Floats) -> float:
     """Return the sum: of halves, of quarters, of the two that are left."""
     four = vector[:4] + vector[4:]
     return float((four[0] + four[2]) + (four[1] + four[3]))
+
+
+def greatest(vector: Floats) -> float:
+    """Return the largest number; there must be none that is not one."""
+    return float(vector.max())
 
 
 def within(vector: Floats, most: float) -> bool:
@@ -172,6 +188,16 @@ def _total(_: Any, builder: Any, signature: Any, given: Any) -> Any:
     while len(parts) > 1:
         half = len(parts) // 2
         parts = [builder.fadd(parts[i], parts[i + half]) for i in range(half)]
+    return parts[0]
+
+
+@_compile(greatest, types.float64, _VECTOR)
+def _greatest(_: Any, builder: Any, signature: Any, given: Any) -> Any:
+    parts = [builder.extract_element(given[0], ir.Constant(_WORD, i)) for i in range(LANES)]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        pairs = [(parts[i], parts[i + half]) for i in range(half)]
+        parts = [builder.select(builder.fcmp_ordered("<", a, b), b, a) for a, b in pairs]
     return parts[0]
 
 

@@ -119,21 +119,21 @@ def record_waived(ledger: Ledger, promise: float) -> None:
 def record_plays(ledger: Ledger, rounds: int, reward: float) -> None:
     """Count rounds of S whose rewards are known at once, while no other round waits for one.
 
-    The baseline's mean is that of the latest round. The same as `record_decision` and then
-    `record_reward` for each, where partial sums of the rewards are exact, as for one round or for
-    whole numbers: the promise between them leaves no trace.
+    For a baseline mean that never changed: sums of it are counts times mean. The same as
+    `record_decision` and then `record_reward` for each, where partial sums of the rewards are
+    exact, as for one round or for whole numbers: the promise between them leaves no trace.
     """
-    mean = ledger.baseline_mean
     ledger.rounds += rounds
     ledger.plays += rounds
-    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, rounds * mean)
+    ledger.forgone = ledger.plays * ledger.baseline_mean
+    ledger.forgone_rest = 0.0
     ledger.rewards += rounds
     ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
 
 
 @lean
 def record_holds(ledger: Ledger, rounds: int) -> None:
-    """Count rounds in which the baseline was played, with its mean of the latest round."""
+    """Count rounds in which the baseline was played, for a baseline mean that never changed."""
     ledger.rounds += rounds
-    held = rounds * ledger.baseline_mean
-    ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, held)
+    ledger.spared = (ledger.rounds - ledger.plays) * ledger.baseline_mean
+    ledger.spared_rest = 0.0

@@ -18,17 +18,17 @@ step along g_j = G_now[:, j]:
     m_now += x g_j,   y_now += q g_j,   G_now -= s g_j g_j',
     w += x v_j,       z += q v_j,       M += s v_j v_j',   v_i -= s G_now[i, j] v_j.
 
-This is exact in real arithmetic. Compilers turn each inner loop below into a few vector
-operations: the tables are as wide as a vector, unused places are 0.
+This is exact in real arithmetic. The tables are as wide as vectors of the processor, unused places
+are 0.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from handrail.compiled import inlined, lean
 from handrail.records import Floats, Ints
+from handrail.vectors import LANES, greatest, larger, load, splat, store
 
 __all__ = [
     "COLUMNS",
@@ -54,8 +54,8 @@ __all__ = [
     "spread_squares",
 ]
 
-MOST: Final = 8
-"""Members at most: the doubles in a vector of the processor."""
+MOST: Final = LANES
+"""Members at most."""
 
 
 # Rows of `small`, (SMALL, 2 MOST), which is about members: first G_now[i, A] and v_i of each.
@@ -102,15 +102,11 @@ def set_base(
 
 @inlined
 def largest(table: Floats, row: int) -> float:
-    """Return the largest number of a row, whose length is a multiple of eight; none is NaN."""
-    # Eight maxima side by side: a single one would have to wait for each comparison in turn.
-    a = b = c = d = e = f = g = h = -math.inf
-    for i in range(0, table.shape[1], 8):
-        a, b = max(a, table[row, i]), max(b, table[row, i + 1])
-        c, d = max(c, table[row, i + 2]), max(d, table[row, i + 3])
-        e, f = max(e, table[row, i + 4]), max(f, table[row, i + 5])
-        g, h = max(g, table[row, i + 6]), max(h, table[row, i + 7])
-    return max(a, b, c, d, e, f, g, h)
+    """Return the largest number of a row of whole vectors; none may be NaN."""
+    found = load(table, row, 0)
+    for lane in range(LANES, table.shape[1], LANES):
+        found = larger(found, load(table, row, lane))
+    return greatest(found)
 
 
 @inlined
@@ -158,26 +154,22 @@ def admit(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, a
 
 @inlined
 def add_streak(
-    small: Floats, row: Floats, turn: Floats, size: int, member: int, s: float, x: float, q: float
+    small: Floats, row: Floats, size: int, member: int, s: float, x: float, q: float
 ) -> None:
-    """Take in a streak of a member; `row` and `turn` are scratch for its row and its v_j."""
-    for c in range(row.size):
-        row[c] = small[member, c]
-    for c in range(turn.size):
-        turn[c] = small[member, MOST + c]
+    """Take in a streak of a member; `row` is scratch, as long as a row of `small`."""
+    shared, turn = load(small, member, 0), load(small, member, MOST)
+    store(shared, row, 0)
+    store(turn, row, MOST)
     for i in range(size):
         factor = s * row[i]
-        for c in range(row.size):
-            small[i, c] -= factor * row[c]
-    for i in range(size):
-        factor = s * turn[i]
-        for c in range(turn.size):
-            small[MINUS + i, c] -= factor * turn[c]
-    for i in range(turn.size):
-        small[MEANS, i] += x * row[i]
-        small[CROSSES, i] += q * row[i]
-        small[WEIGHTS, i] += x * turn[i]
-        small[TURNS, i] += q * turn[i]
+        store(load(small, i, 0) - factor * shared, small, i, 0)
+        store(load(small, i, MOST) - factor * turn, small, i, MOST)
+        factor = s * row[MOST + i]
+        store(load(small, MINUS + i, 0) - factor * turn, small, MINUS + i, 0)
+    store(load(small, MEANS, 0) + x * shared, small, MEANS, 0)
+    store(load(small, CROSSES, 0) + q * shared, small, CROSSES, 0)
+    store(load(small, WEIGHTS, 0) + x * turn, small, WEIGHTS, 0)
+    store(load(small, TURNS, 0) + q * turn, small, TURNS, 0)
 
 
 @inlined
@@ -206,33 +198,25 @@ def spread(
     result: int,
 ) -> None:
     """Put a row of the base + Gamma times one of the weights into a row: m_now or y_now."""
-    width = wide.shape[1]
-    for i in range(width):
-        wide[result, i] = wide[base, i]
-    for j in range(size):
-        weight = small[weights, j]
-        arm = members[j]
-        for i in range(width):
-            wide[result, i] += weight * gram[arm, i]
+    for lane in range(0, wide.shape[1], LANES):
+        found = load(wide, base, lane)
+        for j in range(size):
+            found = found + small[weights, j] * load(gram, members[j], lane)
+        store(found, wide, result, lane)
 
 
 @lean
 def _fold(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -> None:
-    """Put Gamma' into COLUMNS and -M Gamma' into _FOLDED."""
-    width = wide.shape[1]
-    for k in range(2 * MOST):
-        for i in range(width):
-            wide[COLUMNS + k, i] = 0.0
-    for k in range(size):
-        arm = members[k]
-        for i in range(width):
-            wide[COLUMNS + k, i] = gram[arm, i]
-    for k in range(size):
-        for j in range(size):
-            factor = small[MINUS + k, j]
-            arm = members[j]
-            for i in range(width):
-                wide[_FOLDED + k, i] += factor * gram[arm, i]
+    """Put Gamma' into COLUMNS and -M Gamma' into _FOLDED, 0 where there is no member."""
+    for lane in range(0, wide.shape[1], LANES):
+        for k in range(MOST):
+            own = found = splat(0.0)
+            if k < size:
+                own = load(gram, members[k], lane)
+                for j in range(size):
+                    found = found + small[MINUS + k, j] * load(gram, members[j], lane)
+            store(own, wide, COLUMNS + k, lane)
+            store(found, wide, _FOLDED + k, lane)
 
 
 @lean
@@ -241,31 +225,30 @@ def spread_squares(
 ) -> None:
     """Put the diagonal of G_now into a row."""
     _fold(gram, wide, small, members, size)
-    width = wide.shape[1]
-    for i in range(width):
-        wide[result, i] = wide[SQUARES, i]
-    for k in range(size):
-        for i in range(width):
-            wide[result, i] += wide[COLUMNS + k, i] * wide[_FOLDED + k, i]
+    for lane in range(0, wide.shape[1], LANES):
+        found = load(wide, SQUARES, lane)
+        for k in range(size):
+            found = found + load(wide, COLUMNS + k, lane) * load(wide, _FOLDED + k, lane)
+        store(found, wide, result, lane)
 
 
 @lean
 def settle(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -> None:
     """Make the present the base: nobody is a member any more."""
-    width = wide.shape[1]
-    for base, weights in ((MEAN, WEIGHTS), (CROSS, TURNS)):
-        spread(gram, wide, small, members, size, base, weights, COLUMNS)
-        for i in range(width):
-            wide[base, i] = wide[COLUMNS, i]
+    spread(gram, wide, small, members, size, MEAN, WEIGHTS, MEAN)
+    spread(gram, wide, small, members, size, CROSS, TURNS, CROSS)
     _fold(gram, wide, small, members, size)
     own, new = COLUMNS, _FOLDED
+    for lane in range(0, wide.shape[1], LANES):
+        f0, f1 = load(wide, new, lane), load(wide, new + 1, lane)
+        f2, f3 = load(wide, new + 2, lane), load(wide, new + 3, lane)
+        f4, f5 = load(wide, new + 4, lane), load(wide, new + 5, lane)
+        f6, f7 = load(wide, new + 6, lane), load(wide, new + 7, lane)
+        for i in range(gram.shape[0]):
+            low = wide[own, i] * f0 + wide[own + 1, i] * f1
+            low = low + (wide[own + 2, i] * f2 + wide[own + 3, i] * f3)
+            high = wide[own + 4, i] * f4 + wide[own + 5, i] * f5
+            high = high + (wide[own + 6, i] * f6 + wide[own + 7, i] * f7)
+            store(load(gram, i, lane) + (low + high), gram, i, lane)
     for i in range(gram.shape[0]):
-        c0, c1, c2, c3 = wide[own, i], wide[own + 1, i], wide[own + 2, i], wide[own + 3, i]
-        c4, c5, c6, c7 = wide[own + 4, i], wide[own + 5, i], wide[own + 6, i], wide[own + 7, i]
-        for j in range(width):
-            low = c0 * wide[new, j] + c1 * wide[new + 1, j]
-            low += c2 * wide[new + 2, j] + c3 * wide[new + 3, j]
-            high = c4 * wide[new + 4, j] + c5 * wide[new + 5, j]
-            high += c6 * wide[new + 6, j] + c7 * wide[new + 7, j]
-            gram[i, j] += low + high
         wide[SQUARES, i] = gram[i, i]

@@ -56,7 +56,6 @@ from handrail.estimators.contest import (
     spread,
     spread_squares,
 )
-from handrail.estimators.contexts import lanes
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.fixed import REBUILD_EVERY
 from handrail.records import Floats, Ints, Ledger, Record, Rules
@@ -77,6 +76,7 @@ from handrail.simulation.standing import (
     rank,
     renew,
 )
+from handrail.vectors import padded
 
 __all__ = ["run_fixed", "tabulate_radii"]
 
@@ -276,7 +276,6 @@ def _play_streak(
     boundaries: Floats,
     small: Floats,
     row: Floats,
-    turn: Floats,
     rewards: Floats,
     arm: int,
     member: int,
@@ -342,7 +341,7 @@ def _play_streak(
             )
             if mean > now + width or not would_be_safe(rules, ledger, certified, mean):
                 break
-    add_streak(small, row, turn, standing.members, member, count * gain, x, q)
+    add_streak(small, row, standing.members, member, count * gain, x, q)
     standing.centre += x * cross + count * (before + own * x)
     standing.square += cross * q + count * (cross + own * q)
     standing.earned += count * truth
@@ -424,10 +423,10 @@ def run_fixed(
     arms = means.size
     # Conservative algorithms never learn about the baseline: to them it is no arm.
     without = baseline if conservative else -1
-    gram = np.zeros((arms, lanes(arms)))
-    wide = np.zeros((_ROWS, lanes(arms)))
+    gram = np.zeros((arms, padded(arms)))
+    wide = np.zeros((_ROWS, padded(arms)))
     small = np.zeros((SMALL_ROWS, 2 * MOST))
-    row, turn = np.zeros(2 * MOST), np.zeros(MOST)
+    row = np.zeros(2 * MOST)
     members, plays = np.zeros(MOST, np.int64), np.zeros(arms, np.int64)
     sums = np.zeros(arms)
     rewards = np.zeros((arms, _DRAWN))
@@ -473,7 +472,7 @@ def run_fixed(
                 event = BASELINE_EVENT
             limit = min(limit, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
             count, total = _play_streak(
-                rules, ledger, standing, radii, boundaries, small, row, turn, rewards, arm, member,
+                rules, ledger, standing, radii, boundaries, small, row, rewards, arm, member,
                 plays[arm], event == SAFE_EVENT, kind, means[arm], noise, keys[arm], beta, mean,
                 limit,
             )  # fmt: skip

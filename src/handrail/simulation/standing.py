@@ -33,6 +33,7 @@ from handrail.estimators.contest import (
 )
 from handrail.estimators.fixed import along_plays
 from handrail.records import Floats, Ints, Rules, record_dtype
+from handrail.vectors import LANES, larger, load, root, splat, store
 
 __all__ = [
     "AHEAD",
@@ -190,9 +191,10 @@ def look_around(
     """Look at the outsiders and let those in that may lead; say whether there was room."""
     size = standing.members
     spread(gram, wide, small, members, size, MEAN, WEIGHTS, _NOW)
-    for i in range(wide.shape[1]):
-        width = beta * math.sqrt(max(wide[_CAPS, i], 0.0))
-        wide[UPPER, i] = wide[_NOW, i] + width + wide[_CEILING, i]
+    for lane in range(0, wide.shape[1], LANES):
+        width = beta * root(larger(load(wide, _CAPS, lane), splat(0.0)))
+        upper = load(wide, _NOW, lane) + width + load(wide, _CEILING, lane)
+        store(upper, wide, UPPER, lane)
     for member in range(size):
         small[_SEEN, member] = small[WEIGHTS, member]
     standing.beta = beta
