@@ -118,7 +118,7 @@ def run_arms_plain(
                 reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
-        record_fixed(meter, ledger, plays, means, mean, curve[point])
+        record_fixed(meter, ledger, plays, means, mean, curve, point)
 
 
 @inlined
@@ -433,4 +433,4 @@ def run_arms(
                         arm, baseline, settled, kind, noise, keys[arm], leap, limit,
                     )  # fmt: skip
             end_rounds(meter, ledger, counts, means, mean, arm, event, start, actions)
-        record_fixed(meter, ledger, counts, means, mean, curve[point])
+        record_fixed(meter, ledger, counts, means, mean, curve, point)

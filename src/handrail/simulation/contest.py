@@ -60,7 +60,7 @@ from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.fixed import REBUILD_EVERY
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 from handrail.simulation.leaps import held_rounds
-from handrail.simulation.meter import PATIENCE, end_streak, record_fixed, trace
+from handrail.simulation.meter import PATIENCE, Meter, end_streak, record_fixed, trace
 from handrail.simulation.standing import (
     AHEAD,
     CLOSED,
@@ -280,7 +280,7 @@ def _play_streak(
     arm: int,
     member: int,
     played: int,
-    single: bool,
+    event: int,
     kind: int,
     truth: float,
     noise: float,
@@ -288,10 +288,19 @@ def _play_streak(
     beta: float,
     mean: float,
     limit: int,
-) -> tuple[int, float]:
-    """Play a member while it leads and is safe for certain; return how often, and what it earned.
+    meter: Meter,
+    means: Floats,
+    plays: Ints,
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    point: int,
+) -> tuple[float, int]:
+    """Play a member while it leads and is safe for certain.
 
-    Its own numbers follow in closed form, those of all others are bounded.
+    Its own numbers follow in closed form, those of all others are bounded. Rounds to be recorded do
+    not end a streak: what is recorded must not change how numbers are rounded. Returns what was
+    earned, and the next of these rounds.
     """
     conservative = rules.past != NONE
     own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
@@ -300,6 +309,7 @@ def _play_streak(
         near = max(near, abs(small[member, other]) if other != member else 0.0)
         outer += small[REACH, other] * abs(small[member, MOST + other])
     rows, log_det = ledger.rows, ledger.log_det
+    noted = start = ledger.rounds
     count = 0
     total = x = q = 0.0
     gain = 1.0
@@ -314,7 +324,14 @@ def _play_streak(
         gain = 1.0 / (1.0 + count * own)
         x = (total - count * before) * gain
         q = count * gain * (1.0 - cross)
-        if single or ledger.rounds >= limit:
+        if ledger.rounds == grid[point]:
+            plays[arm] += ledger.rounds - noted
+            earned = standing.earned + count * truth
+            end_streak(meter, ledger, earned, truth, mean, event, noted)
+            record_fixed(meter, ledger, plays, means, mean, curve, point)
+            noted = ledger.rounds
+            point += 1
+        if event == SAFE_EVENT or ledger.rounds >= limit:
             break
         if rules.width == DETERMINANT:
             log_det = ledger.log_det - math.log(gain)
@@ -348,7 +365,12 @@ def _play_streak(
     ledger.rows += count
     if rules.width == DETERMINANT:
         ledger.log_det -= math.log(gain)
-    return count, total
+    plays[arm] += ledger.rounds - noted
+    if ledger.rounds > noted:
+        end_streak(meter, ledger, standing.earned, truth, mean, event, noted)
+    if actions.size > 0:
+        trace(actions, start, ledger.rounds, arm)
+    return total, point
 
 
 @compiled
@@ -437,55 +459,52 @@ def run_fixed(
     open_contest(rules, standing, wide, plays, means)
     ledger.constant = 1
     ledger.baseline_mean = mean
-    for point in range(grid.size):
-        stop = grid[point]
-        while ledger.rounds < stop:
-            if halt[0] != 0:
-                return
-            start = ledger.rounds
-            limit = min(stop, start + PATIENCE)
-            beta = _beta(rules, radii, ledger.rows, ledger.log_det)
-            rank(standing, small, members, beta)
-            if not standing.high > standing.far + AHEAD and not look_around(
-                standing, gram, wide, small, members, beta
-            ):
-                renew(rules, standing, gram, wide, small, members, plays, means)
+    point = 0
+    horizon = grid[-1]
+    while ledger.rounds < horizon:
+        if halt[0] != 0:
+            return
+        start = ledger.rounds
+        beta = _beta(rules, radii, ledger.rows, ledger.log_det)
+        rank(standing, small, members, beta)
+        if not standing.high > standing.far + AHEAD and not look_around(
+            standing, gram, wide, small, members, beta
+        ):
+            renew(rules, standing, gram, wide, small, members, plays, means)
+            continue
+        member = standing.lead
+        event = OPTIMISTIC_EVENT
+        if conservative and not _leader_is_safe(
+            rules, ledger, standing, boundaries, small, members, means, beta, mean
+        ):
+            psi = _psi(rules, boundaries, ledger.rewards)
+            arm, event, top = _choose(
+                rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
+            )
+            if event == BASELINE_EVENT:
+                _hold(rules, ledger, top, mean, min(grid[point], start + PATIENCE))
+                end_streak(meter, ledger, standing.earned, mean, mean, event, start)
+                if actions.size > 0:
+                    trace(actions, start, ledger.rounds, arm)
+                if ledger.rounds == grid[point]:
+                    record_fixed(meter, ledger, plays, means, mean, curve, point)
+                    point += 1
                 continue
-            member = standing.lead
-            event = OPTIMISTIC_EVENT
-            if conservative and not _leader_is_safe(
-                rules, ledger, standing, boundaries, small, members, means, beta, mean
-            ):
-                psi = _psi(rules, boundaries, ledger.rewards)
-                arm, event, top = _choose(
-                    rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
-                )
-                if event == BASELINE_EVENT:
-                    _hold(rules, ledger, top, mean, limit)
-                    end_streak(meter, ledger, standing.earned, mean, mean, event, start)
-                    if actions.size > 0:
-                        trace(actions, start, ledger.rounds, arm)
-                    continue
-                member = _find(rules, standing, gram, wide, small, members, plays, means, arm)
-            arm = members[member]
-            if not conservative and arm == baseline:
-                event = BASELINE_EVENT
-            limit = min(limit, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
-            count, total = _play_streak(
-                rules, ledger, standing, radii, boundaries, small, row, rewards, arm, member,
-                plays[arm], event == SAFE_EVENT, kind, means[arm], noise, keys[arm], beta, mean,
-                limit,
+            member = _find(rules, standing, gram, wide, small, members, plays, means, arm)
+        arm = members[member]
+        if not conservative and arm == baseline:
+            event = BASELINE_EVENT
+        limit = min(horizon, start + PATIENCE, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
+        total, point = _play_streak(
+            rules, ledger, standing, radii, boundaries, small, row, rewards, arm, member,
+            plays[arm], event, kind, means[arm], noise, keys[arm], beta, mean, limit,
+            meter, means, plays, grid, curve, actions, point,
+        )  # fmt: skip
+        sums[arm] += total
+        if ledger.rows % REBUILD_EVERY == 0:
+            _rebuild(
+                rules, ledger, standing, gram, wide, small, members, plays, sums, features,
+                means, without,
             )  # fmt: skip
-            plays[arm] += count
-            sums[arm] += total
-            end_streak(meter, ledger, standing.earned, means[arm], mean, event, start)
-            if actions.size > 0:
-                trace(actions, start, ledger.rounds, arm)
-            if ledger.rows % REBUILD_EVERY == 0:
-                _rebuild(
-                    rules, ledger, standing, gram, wide, small, members, plays, sums, features,
-                    means, without,
-                )  # fmt: skip
-            elif small[member, member] < small[FLOORS, member]:
-                renew(rules, standing, gram, wide, small, members, plays, means)
-        record_fixed(meter, ledger, plays, means, mean, curve[point])
+        elif small[member, member] < small[FLOORS, member]:
+            renew(rules, standing, gram, wide, small, members, plays, means)

@@ -183,7 +183,8 @@ def _play_rounds(
                 meter,
                 meter.regret + meter.regret_rest,
                 meter.budget + meter.budget_rest,
-                curve[point],
+                curve,
+                point,
             )
             point += 1
         if due:

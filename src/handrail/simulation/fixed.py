@@ -80,4 +80,4 @@ def run_fixed_plain(
                 )
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
-        record_fixed(meter, ledger, plays, means, mean, curve[point])
+        record_fixed(meter, ledger, plays, means, mean, curve, point)

@@ -194,14 +194,21 @@ def trace(actions: Ints, start: int, stop: int, arm: int) -> None:
 
 @lean
 def record_fixed(
-    meter: Meter, ledger: Ledger, plays: Ints, means: Floats, baseline_mean: float, row: Floats
+    meter: Meter,
+    ledger: Ledger,
+    plays: Ints,
+    means: Floats,
+    baseline_mean: float,
+    curve: Floats,
+    point: int,
 ) -> None:
-    """Write down where a run over fixed arms stands."""
+    """Write down where a run over fixed arms stands, as a row of its curve."""
     record_point(
         meter,
         fixed_regret(ledger, plays, means, baseline_mean),
         fixed_budget(meter, ledger, plays, means, baseline_mean),
-        row,
+        curve,
+        point,
     )
 
 
@@ -215,9 +222,9 @@ def observe_context(meter: Meter, now: int, mean: float, best: float, baseline_m
 
 
 @lean
-def record_point(meter: Meter, regret: float, budget: float, row: Floats) -> None:
-    """Write down where a run stands."""
-    row[0] = regret
-    row[1] = budget
-    row[2] = meter.optimistic
-    row[3] = meter.safe
+def record_point(meter: Meter, regret: float, budget: float, curve: Floats, point: int) -> None:
+    """Write down where a run stands, as a row of its curve."""
+    curve[point, 0] = regret
+    curve[point, 1] = budget
+    curve[point, 2] = meter.optimistic
+    curve[point, 3] = meter.safe
