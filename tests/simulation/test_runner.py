@@ -16,19 +16,23 @@ from pathlib import Path
 import pytest
 
 from handrail.errors import InputError
+from handrail.simulation.crew import Task
 from handrail.simulation.progress import Progress
-from handrail.simulation.runner import Task, cores, rounds_by_kind, run
+from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.stop import Interrupted, Stop
 from handrail.simulation.store import MemoryStore, SqliteStore
+from handrail.simulation.threads import Threads, cores
 
 LIMIT = 30.0
 """Seconds after which a test that waits in vain gives up."""
 
 CHILD = """
 import hashlib, os, sys, threading
-from handrail.simulation.runner import Task, run
+from handrail.simulation.crew import Task
+from handrail.simulation.runner import run
 from handrail.simulation.stop import Interrupted
 from handrail.simulation.store import SqliteStore
+from handrail.simulation.threads import Threads
 
 def say(text):
     os.write(1, f"{text}{os.linesep}".encode())  # whole, whichever thread it is
@@ -52,7 +56,7 @@ def compute(number, stop):
 path, mode, held = sys.argv[1:]
 tasks = [Task(str(n), 10, "arms", lambda stop, n=n: compute(n, stop)) for n in range(60)]
 with SqliteStore(path) as store:
-    run(tasks, store, workers=2)
+    run(tasks, store, Threads(2))
 """
 
 
@@ -75,7 +79,7 @@ def no_thread_is_left() -> Iterator[None]:
 @pytest.mark.parametrize("workers", [None, 1, 2, 50])
 def test_every_task_is_computed_and_stored(workers: int | None) -> None:
     store = MemoryStore()
-    run([task(str(i)) for i in range(200)], store, workers=workers)
+    run([task(str(i)) for i in range(200)], store, Threads(workers))
     assert store.keys() == {str(i) for i in range(200)}
     assert store.get("17") == b"17"
 
@@ -91,8 +95,8 @@ def test_stored_tasks_are_skipped() -> None:
 
         return task(key, compute)
 
-    run([work("a"), work("c")], store, workers=1)
-    run([work(key) for key in "abcd"], store, workers=1)
+    run([work("a"), work("c")], store, Threads(1))
+    run([work(key) for key in "abcd"], store, Threads(1))
     assert computed == ["a", "c", "b", "d"]
     run([work(key) for key in "abcd"], store)
     assert len(computed) == 4
@@ -117,7 +121,7 @@ def test_as_many_at_a_time_as_there_are_workers() -> None:
             running -= 1
         return b""
 
-    run([task(str(i), compute) for i in range(12)], MemoryStore(), workers=3)
+    run([task(str(i), compute) for i in range(12)], MemoryStore(), Threads(3))
     assert most == 3
 
 
@@ -131,7 +135,7 @@ def test_workers_are_the_cores_by_default() -> None:
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_bad_workers_are_refused(workers: int) -> None:
     with pytest.raises(InputError) as caught:
-        run([task("a")], MemoryStore(), workers=workers)
+        run([task("a")], MemoryStore(), Threads(workers))
     assert caught.value.field == "workers"
 
 
@@ -150,10 +154,10 @@ def test_an_error_stops_the_others_and_names_its_task() -> None:
     never = task("never", lambda stop: pytest.fail("was begun"))
     tasks = [task("a"), task("b"), task("held", hold), task("broken", fail), never]
     with pytest.raises(ZeroDivisionError) as caught:
-        run(tasks, store, workers=2)
+        run(tasks, store, Threads(2))
     assert caught.value.__notes__ == ["in block broken (arms, 10 rounds)"]
     assert store.keys() == {"a", "b"}
-    run([task(each.key) for each in tasks], store, workers=2)
+    run([task(each.key) for each in tasks], store, Threads(2))
     assert store.keys() == {each.key for each in tasks}
 
 
@@ -171,7 +175,7 @@ def test_what_finishes_while_stopping_is_kept() -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        run([task("a", finish), task("b", fail)], store, workers=2)
+        run([task("a", finish), task("b", fail)], store, Threads(2))
     assert store.keys() == {"a"}
 
 
@@ -184,7 +188,7 @@ def test_a_store_that_is_full_stops_the_run() -> None:
 
     store = Full()
     with pytest.raises(InputError, match="no disk space"):
-        run([task(str(i)) for i in range(100)], store, workers=1)
+        run([task(str(i)) for i in range(100)], store, Threads(1))
     assert store.keys() == {"0", "1", "2"}
 
 
@@ -207,7 +211,7 @@ def test_an_interrupt_in_the_caller_stops_the_tasks() -> None:
     store = MemoryStore()
     progress = Impatient({"arms": 20}, stream=io.StringIO())
     with pytest.raises(KeyboardInterrupt):
-        run([task("a"), task("b", until_stopped)], store, workers=2, progress=progress)
+        run([task("a"), task("b", until_stopped)], store, Threads(2), progress=progress)
     assert store.keys() == {"a"}
 
 
@@ -219,7 +223,7 @@ def test_memory_stays_flat() -> None:
     tasks = [task(str(i), lambda stop: bytes(100_000)) for i in range(2000)]
     tracemalloc.start()
     try:
-        run(tasks, Forgets(), workers=4)
+        run(tasks, Forgets(), Threads(4))
         assert tracemalloc.get_traced_memory()[1] < 5e6
     finally:
         tracemalloc.stop()
@@ -231,7 +235,7 @@ def test_progress_hears_of_every_task() -> None:
     run(tasks[:4], store)
     stream = io.StringIO()
     with Progress(rounds_by_kind(tasks), stream=stream) as progress:
-        run(tasks, store, workers=2, progress=progress)
+        run(tasks, store, Threads(2), progress=progress)
     assert rounds_by_kind(tasks) == {"arms": 87, "fixed": 39}
     assert stream.getvalue().startswith(" 100 %  1.3e+02 of 1.3e+02 rounds")
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from handrail import checks
 from handrail.environments.jester import load_jester
 from handrail.errors import InputError
 from handrail.extras import need_extra
@@ -21,10 +20,11 @@ from handrail.paper.plan import FigurePlan
 from handrail.paper.report import Entry, Report, render
 from handrail.paper.scale import Scale
 from handrail.simulation.blocks import fingerprint, tasks
+from handrail.simulation.crew import Crew
 from handrail.simulation.experiment import Experiment
 from handrail.simulation.folder import SETTINGS, open_folder
 from handrail.simulation.progress import Progress
-from handrail.simulation.runner import cores, rounds_by_kind, run
+from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.store import SqliteStore, store_files
 from handrail.simulation.tables import (
     TABLE_FILES,
@@ -35,6 +35,7 @@ from handrail.simulation.tables import (
     versions_of,
     write_tables,
 )
+from handrail.simulation.threads import Threads
 
 __all__ = ["Outcome", "reproduce"]
 
@@ -113,8 +114,7 @@ def reproduce(
     plans = chosen(names)
     need_extra("matplotlib", "figures")
     need_extra("pyarrow", "simulation")
-    if workers is not None:
-        checks.whole("workers", workers, most=10_000)
+    crew = Threads(workers)
     if redraw:
         _check_drawn_from(out, scale, seed)
         missing = _without_tables(plans, out)
@@ -139,7 +139,7 @@ def reproduce(
         if not redraw:
             # Open until the report is written: nobody else may start afresh in this folder.
             store = held.enter_context(SqliteStore(out / _STORE))
-            _compute(work, store, out, scale, seed, workers)
+            _compute(work, store, out, scale, seed, crew)
         tell(f"drawing {len(plans)} figure{'s' if len(plans) > 1 else ''}")
         try:
             for plan in plans:
@@ -219,14 +219,14 @@ def _compute(
     out: Path,
     scale: Scale,
     seed: int,
-    workers: int | None,
+    crew: Crew,
 ) -> None:
     """Compute what is missing, then write every figure's tables."""
     blocks = tasks([experiment for experiments in work.values() for experiment in experiments])
     stored = store.keys()
     if any(block.key not in stored for block in blocks):
-        with _timed(out, workers), Progress(rounds_by_kind(blocks)) as progress:
-            run(blocks, store, workers=workers, progress=progress)
+        with _timed(out, crew), Progress(rounds_by_kind(blocks)) as progress:
+            run(blocks, store, crew, progress=progress)
     for plan, experiments in work.items():
         settings = {
             "figure": plan.name,
@@ -237,14 +237,14 @@ def _compute(
 
 
 @contextmanager
-def _timed(out: Path, workers: int | None) -> Iterator[None]:
+def _timed(out: Path, crew: Crew) -> Iterator[None]:
     """Add the time that passes, also until an interruption, to the folder's account."""
     before, start = _time(out)["seconds"], time.monotonic()
     try:
         yield
     finally:
         spent = before + time.monotonic() - start
-        account = {"seconds": round(spent, 3), "workers": workers or cores()}
+        account = {"seconds": round(spent, 3), "workers": crew.workers}
         # On a full disk the account is lost; what went wrong before must not be hidden by it.
         with suppress(OSError):
             write(out / _TIME, (json.dumps(account) + "\n").encode())

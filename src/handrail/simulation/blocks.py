@@ -22,11 +22,11 @@ import numpy as np
 from handrail import checks
 from handrail.environments.problem import Environment
 from handrail.environments.registry import make_environment
+from handrail.simulation.crew import Task
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
 from handrail.simulation.moments import GROUP, combine, from_runs, pack
 from handrail.simulation.prepare import budget_alpha, policy_parameters, prepare
-from handrail.simulation.runner import Task
 from handrail.simulation.stop import Stop
 
 __all__ = ["Block", "blocks", "entry", "fingerprint", "groups_kept", "tasks"]

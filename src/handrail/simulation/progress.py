@@ -93,6 +93,23 @@ class Progress:
         if self._bar is not None:
             self._tell(now)
 
+    def staff(self, workers: int) -> None:
+        """Take note of how many tasks are computed at a time by now."""
+        self._work.workers = workers
+
+    def say(self, text: str) -> None:
+        """Tell something else, on a line of its own."""
+        try:
+            if self._bar is not None:
+                self._bar.clear()
+            if self._stream is not None:
+                self._stream.write(f"{text}\n")
+                self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
+        if self._bar is not None:
+            self._tell(self._clock())
+
     def done(self, kind: str, rounds: int, seconds: float) -> None:
         """Count a finished task, which took one worker so many seconds."""
         self._work.done(kind, rounds, seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from handrail.simulation.progress import Progress
 from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.store import MemoryStore, SqliteStore, Store, store_files
 from handrail.simulation.tables import TABLE_FILES, Tables, collect, table_bytes, write_tables
+from handrail.simulation.threads import Threads
 
 __all__ = ["make_experiment", "run_experiment", "simulate"]
 
@@ -207,6 +209,7 @@ def run_experiment(
         Curves and runs.
     """
     need_extra("pyarrow", "simulation")  # said before anything is computed
+    crew = Threads(workers)
     work = tasks([experiment], block)
     shown = Progress(rounds_by_kind(work)) if progress else None
     settings = {**experiment.settings(), "code": fingerprint()}
@@ -217,11 +220,8 @@ def run_experiment(
         open_folder(out, settings, owned=owned, needed_bytes=needed, force=force)
         store = SqliteStore(out / _STORE)
     with store:
-        if shown is None:
-            run(work, store, workers=workers)
-        else:
-            with shown:
-                run(work, store, workers=workers, progress=shown)
+        with shown or nullcontext():
+            run(work, store, crew, progress=shown)
         tables = collect([experiment], store, block)
     if out is not None:
         write_tables(tables, out, settings)
