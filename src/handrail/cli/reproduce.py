@@ -23,6 +23,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--list", action="store_true", help="list the figures and stop")
     parser.add_argument("--scale", default="quick", help="quick (a first look) or paper")
     parser.add_argument("--out", type=Path, help="the folder; default: out/reproduce-SCALE")
+    parser.add_argument(
+        "--on",
+        default="local",
+        metavar="WHERE",
+        help="local (default), or a Dask scheduler: tcp://host:port",
+    )
     parser.add_argument("--workers", type=int, help="threads; default: one for each core")
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
     parser.add_argument(
@@ -60,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             scale=scale,
             seed=arguments.seed,
             out=out,
+            on=arguments.on,
             workers=arguments.workers,
             force=arguments.force,
             redraw=arguments.redraw,

@@ -42,6 +42,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="write curves.parquet and runs.parquet here")
     parser.add_argument("--force", action="store_true", help="replace another run's results")
+    parser.add_argument(
+        "--on",
+        default="local",
+        metavar="WHERE",
+        help="local (default), or a Dask scheduler: tcp://host:port",
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="threads; default: all cores")
     parser.add_argument(
         "--engine", default="fast", metavar="E", help="fast, or plain: no shortcuts"
@@ -69,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         tables = run_experiment(
             experiment,
+            on=arguments.on,
             workers=arguments.workers,
             progress=True,
             out=None if arguments.out is None else Path(arguments.out),

@@ -23,6 +23,7 @@ from handrail.simulation.blocks import fingerprint, tasks
 from handrail.simulation.crew import Crew
 from handrail.simulation.experiment import Experiment
 from handrail.simulation.folder import SETTINGS, open_folder
+from handrail.simulation.hire import check_place, hire
 from handrail.simulation.progress import Progress
 from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.store import SqliteStore, store_files
@@ -35,7 +36,6 @@ from handrail.simulation.tables import (
     versions_of,
     write_tables,
 )
-from handrail.simulation.threads import Threads
 
 __all__ = ["Outcome", "reproduce"]
 
@@ -71,6 +71,7 @@ def reproduce(
     scale: Scale,
     seed: int = 0,
     out: Path,
+    on: str = "local",
     workers: int | None = None,
     force: bool = False,
     redraw: bool = False,
@@ -90,8 +91,11 @@ def reproduce(
     out : pathlib.Path
         The folder. Results of the same settings that are there are gone on with, and figures made
         there before stay part of the report.
+    on : str, default="local"
+        Where it is computed: on this machine, or by the Dask cluster whose scheduler has this
+        address, such as ``tcp://host:8786``. The results are the same bits.
     workers : int, optional
-        Threads; by default one for each core.
+        Threads of this machine; by default one for each core. Not for a cluster.
     force : bool, default=False
         Start afresh, whatever results the folder holds.
     redraw : bool, default=False
@@ -114,7 +118,7 @@ def reproduce(
     plans = chosen(names)
     need_extra("matplotlib", "figures")
     need_extra("pyarrow", "simulation")
-    crew = Threads(workers)
+    check_place(on, workers)
     if redraw:
         _check_drawn_from(out, scale, seed)
         missing = _without_tables(plans, out)
@@ -125,18 +129,20 @@ def reproduce(
         name, reason = next(iter(missing.items()))
         raise InputError(name, reason)
     work = {plan: list(plan.experiments(scale, seed)) for plan in plans}
-    if not redraw:
-        open_folder(
-            out,
-            _settings(scale, seed),
-            owned=_owned(),
-            needed_bytes=_needed_bytes(work),
-            force=force,
-        )
-    for name, reason in missing.items():
-        tell(f"{name}: {reason}; going on without it")
     with ExitStack() as held:
-        if not redraw:
+        # Before the folder is touched: a cluster may be refused.
+        crew = None if redraw else held.enter_context(hire(on, workers))
+        if crew is not None:
+            open_folder(
+                out,
+                _settings(scale, seed),
+                owned=_owned(),
+                needed_bytes=_needed_bytes(work),
+                force=force,
+            )
+        for name, reason in missing.items():
+            tell(f"{name}: {reason}; going on without it")
+        if crew is not None:
             # Open until the report is written: nobody else may start afresh in this folder.
             store = held.enter_context(SqliteStore(out / _STORE))
             _compute(work, store, out, scale, seed, crew)

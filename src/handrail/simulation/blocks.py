@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import platform
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +23,8 @@ import numpy as np
 
 from handrail import checks
 from handrail.environments.problem import Environment
-from handrail.environments.registry import make_environment
+from handrail.environments.registry import environment_names, make_environment
+from handrail.errors import InputError
 from handrail.simulation.crew import Task
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
@@ -35,6 +38,7 @@ _CODE: Final = ("bounds", "conservative", "environments", "estimators", "policie
 _LARGEST: Final = 50
 """Runs in a block where there are enough blocks to share out."""
 _ENOUGH: Final = 16
+_making: Final = threading.Lock()
 
 
 @cache
@@ -51,6 +55,9 @@ def fingerprint() -> str:
 @dataclass(frozen=True)
 class Block:
     """Some runs of one contender on one problem.
+
+    A block that is pickled takes its settings along; where it is unpickled, the environment is
+    made anew, once in a process, and refused if it does not describe itself as here.
 
     Parameters
     ----------
@@ -86,6 +93,45 @@ class Block:
             groups.append(from_runs(np.array(curves)))
         # What starts with the first run is put together already: the order stays the same.
         return pack([combine(groups)] if self.first == 0 else groups, np.array(measured))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send settings, not the environment: it may hold much, or what cannot be pickled."""
+        contender = Contender(self.contender.algorithm, self.contender.parameters)
+        alone = replace(self.experiment, contenders=(contender,), labels={})
+        drawing = _digest(self.environment.describe())
+        return _received, (alone, drawing, self.problem, self.first, self.runs)
+
+
+def _received(experiment: Experiment, drawing: str, problem: int, first: int, runs: int) -> Block:
+    """Return a block that another process sent, with an environment of this process."""
+    parameters = pickle.dumps(dict(experiment.parameters))
+    with _making:  # by one thread, once
+        environment = _environment(experiment.environment, parameters, drawing)
+    return Block(experiment, environment, experiment.contenders[0], problem, first, runs)
+
+
+@lru_cache(maxsize=16)
+def _environment(name: str, parameters: bytes, drawing: str) -> Environment:
+    """Return an environment that draws what the sender's draws, or refuse."""
+    if name not in environment_names():
+        raise InputError(
+            "environment",
+            f"{name!r} is not known here",
+            "install the package that offers it (entry point in handrail.environments) here too",
+        )
+    environment = make_environment(name, **pickle.loads(parameters))
+    if _digest(environment.describe()) != drawing:
+        raise InputError(
+            "environment",
+            f"{name!r} describes itself differently here: other data, or another version of it",
+            "give every machine the same files and packages, and start its workers again",
+        )
+    return environment
+
+
+def _digest(facts: Any) -> str:
+    text = json.dumps(facts, sort_keys=True, default=plain)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _measured(curve: Any, meter: Any) -> list[float]:
@@ -185,9 +231,10 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
                     "alpha": budget_alpha(experiment, contender),
                     "block": [problem, first, runs],
                 }
-                text = json.dumps(facts, sort_keys=True, default=plain)
-                key = hashlib.sha256(text.encode()).hexdigest()
-                yield key, Block(experiment, environment, contender, problem, first, runs)
+                yield (
+                    _digest(facts),
+                    Block(experiment, environment, contender, problem, first, runs),
+                )
 
 
 def tasks(experiments: Sequence[Experiment], block: int | None = None) -> list[Task]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,12 +15,12 @@ from handrail.policies.parameters import DEFAULTS
 from handrail.simulation.blocks import fingerprint, tasks
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.simulation.folder import open_folder
+from handrail.simulation.hire import check_place, hire
 from handrail.simulation.prepare import policy_parameters
 from handrail.simulation.progress import Progress
 from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.store import MemoryStore, SqliteStore, Store, store_files
 from handrail.simulation.tables import TABLE_FILES, Tables, collect, table_bytes, write_tables
-from handrail.simulation.threads import Threads
 
 __all__ = ["make_experiment", "run_experiment", "simulate"]
 
@@ -103,6 +103,7 @@ def simulate(
     seed: int = 0,
     points: int = 500,
     per: str = "round",
+    on: str = "local",
     workers: int | None = None,
     block: int | None = None,
     engine: str = "fast",
@@ -129,8 +130,11 @@ def simulate(
     per : {"round", "run"}, default="round"
         Which table: one row a recorded round (means and standard errors over the runs), or one
         row a run.
+    on : str, default="local"
+        Where it is computed: on this machine, or by the Dask cluster whose scheduler has this
+        address, such as ``tcp://host:8786``. The results are the same bits.
     workers : int, optional
-        Threads; by default one for each core.
+        Threads of this machine; by default one for each core. Not for a cluster.
     block : int, optional
         Runs that are computed in one piece; no result depends on it.
     engine : {"fast", "plain"}, default="fast"
@@ -176,13 +180,14 @@ def simulate(
         points=points,
         engine=engine,
     )
-    tables = run_experiment(experiment, workers=workers, block=block, progress=progress)
+    tables = run_experiment(experiment, on=on, workers=workers, block=block, progress=progress)
     return tables.curves if per == "round" else tables.runs
 
 
 def run_experiment(
     experiment: Experiment,
     *,
+    on: str = "local",
     workers: int | None = None,
     block: int | None = None,
     progress: bool = False,
@@ -195,7 +200,7 @@ def run_experiment(
     ----------
     experiment : Experiment
         What is to be done.
-    workers, block, progress
+    on, workers, block, progress
         As for `simulate`.
     out : pathlib.Path, optional
         Where the tables are written. Finished blocks are kept there until then, so that a run
@@ -209,17 +214,19 @@ def run_experiment(
         Curves and runs.
     """
     need_extra("pyarrow", "simulation")  # said before anything is computed
-    crew = Threads(workers)
+    check_place(on, workers)
     work = tasks([experiment], block)
     shown = Progress(rounds_by_kind(work)) if progress else None
     settings = {**experiment.settings(), "code": fingerprint()}
-    store: Store = MemoryStore()
-    if out is not None:
-        owned = (*TABLE_FILES, *store_files(_STORE))
-        needed = table_bytes([experiment])
-        open_folder(out, settings, owned=owned, needed_bytes=needed, force=force)
-        store = SqliteStore(out / _STORE)
-    with store:
+    with ExitStack() as held:
+        crew = held.enter_context(hire(on, workers))  # refused before the folder is touched
+        store: Store = MemoryStore()
+        if out is not None:
+            owned = (*TABLE_FILES, *store_files(_STORE))
+            needed = table_bytes([experiment])
+            open_folder(out, settings, owned=owned, needed_bytes=needed, force=force)
+            store = SqliteStore(out / _STORE)
+        held.enter_context(store)
         with shown or nullcontext():
             run(work, store, crew, progress=shown)
         tables = collect([experiment], store, block)

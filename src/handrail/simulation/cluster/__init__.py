@@ -1,0 +1,1 @@
+"""A crew on other machines: the workers of a Dask cluster."""
