@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Self
 
@@ -42,17 +43,10 @@ class Cluster:
         distributed = need_extra("distributed", "dask")
         self._address = address
         self._latest = 1
-        try:
-            self._client = distributed.Client(
-                address, timeout=_REACHED_WITHIN, set_as_default=False, direct_to_workers=False
-            )
-        except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(
-                "on",
-                f"no Dask scheduler answers at {address} ({why})",
-                "start one (dask scheduler), or see to the address, the network and TLS settings",
-            ) from None
+        _greet(address)
+        self._client = distributed.Client(
+            address, timeout=_REACHED_WITHIN, set_as_default=False, direct_to_workers=False
+        )
         try:
             self._roster = Roster(self._client)
             self._ask(self._check())
@@ -87,8 +81,7 @@ class Cluster:
         self.close()
 
     async def _check(self) -> None:
-        """Refuse a cluster of which any part has other code."""
-        await self._roster.check_scheduler()
+        """Refuse a cluster of which any worker has other code."""
         wrong = await self._roster.look()
         if wrong:
             more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -110,3 +103,28 @@ class Cluster:
         except OSError as error:
             why = f"the scheduler at {self._address} went away ({error})"
             raise InputError("on", why, "start it again") from error
+
+
+def _greet(address: str) -> None:
+    """See that a scheduler answers: Dask's client would wait for ever for other servers to."""
+    security = need_extra("distributed", "dask").Security()
+    comm = need_extra("distributed.comm", "dask")
+
+    async def greet() -> None:
+        settings = security.get_connection_args("client")
+        (await comm.connect(address, timeout=_REACHED_WITHIN, **settings)).abort()
+
+    async def in_time() -> None:
+        await asyncio.wait_for(greet(), _REACHED_WITHIN + 1.0)
+
+    try:
+        # In a thread: the caller's may have an event loop of its own, as in a notebook.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, in_time()).result()
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, ImportError) as error:
+        why = " ".join(str(error).split()) or "no answer in time"
+        raise InputError(
+            "on",
+            f"no Dask scheduler answers at {address} ({why})",
+            "start one (dask scheduler), or see to the address, the network and the TLS settings",
+        ) from None

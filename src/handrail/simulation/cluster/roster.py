@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handrail.errors import InputError
 from handrail.simulation.cluster.worker import identity
 
 __all__ = ["REMEDY", "Roster"]
@@ -14,10 +13,8 @@ REMEDY: Final = (
     "install the same handrail, numpy and numba on all of the cluster, and start it again"
 )
 
-_MODULE: Final = "handrail.simulation.cluster.worker"
-# Text, not functions: whoever has no handrail, or another one, could not unpickle ours.
-_PROBE: Final = f"__import__({_MODULE!r}, fromlist=['probe']).probe()"
-_IMPORT: Final = f"__import__({_MODULE!r}).__version__"
+# Text, not functions: see `run`.
+_PROBE: Final = "__import__('handrail.simulation.cluster.worker', fromlist=['probe']).probe()"
 _VERSION: Final = "__import__('handrail').__version__"
 
 
@@ -45,14 +42,6 @@ class Roster:
         self.code: Final = self._ours["code"]
         self.threads: dict[str, int] = {}
         self.refused: dict[str, str] = {}
-
-    async def check_scheduler(self) -> None:
-        """Refuse a scheduler that could not pass our tasks on: it imports what they name."""
-        try:
-            await self._client.run_on_scheduler(eval, _IMPORT)
-        except ImportError as error:
-            why = f"the scheduler cannot import handrail ({error})"
-            raise InputError("on", why, REMEDY) from None
 
     async def look(self) -> list[str]:
         """See which workers there are, and ask the new ones who they are.

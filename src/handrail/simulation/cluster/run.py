@@ -17,7 +17,6 @@ from typing import Any, Final
 from handrail.errors import InputError
 from handrail.extras import need_extra
 from handrail.simulation.cluster.roster import REMEDY, Roster
-from handrail.simulation.cluster.worker import compute
 from handrail.simulation.crew import Event, Finished, Notice, Task, name_block
 from handrail.simulation.stop import Interrupted
 from handrail.simulation.store import Store
@@ -27,6 +26,11 @@ __all__ = ["AHEAD", "ClusterRun"]
 
 AHEAD: Final = 3
 """Tasks that are out for each thread of the cluster: one is computed, the others wait there."""
+# Text, not a function of ours: a worker that cannot import it would go down with the message it
+# came in, and the scheduler needs no handrail at all.
+_COMPUTE: Final = (
+    "__import__('handrail.simulation.cluster.worker', fromlist=['compute']).compute(code, packed)"
+)
 _LOOK_EVERY: Final = 1.0
 _ATTEMPTS: Final = 4
 """How often a task is sent that comes back without an answer."""
@@ -164,7 +168,12 @@ class ClusterRun:
         self._sent += 1
         key = f"handrail-{task.kind}-{self._name}-{self._sent}"
         future = self._client.submit(
-            compute, self._roster.code, packed, key=key, pure=False, workers=allowed
+            eval,
+            _COMPUTE,
+            {"code": self._roster.code, "packed": packed},
+            key=key,
+            pure=False,
+            workers=None if allowed is None else sorted(allowed),
         )
         self._out[future] = allowed
         try:
@@ -185,7 +194,9 @@ class ClusterRun:
             await self._look()
             if self._roster.refused:  # one of those, for the others were asked
                 raise _SendAgain from None
-            raise InputError("on", f"a worker cannot import handrail ({error})", REMEDY) from error
+            raise InputError(
+                "on", f"a worker cannot import all it needs ({error})", REMEDY
+            ) from error
         finally:
             # Forgotten at the scheduler too, once the last reference has gone.
             self._out.pop(future, None)

@@ -1,7 +1,4 @@
-"""What runs on the workers of a cluster.
-
-Its scheduler imports this module too, so nothing heavy is imported at the top.
-"""
+"""What runs on the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -23,25 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["compute", "identity", "limit_threads", "probe"]
 
-_LIMITS: Final = {
-    "numpy": ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
-    "numba": ("NUMBA_NUM_THREADS",),
-}
-"""What says how many threads a package starts, read when it is imported."""
 _LOOK_EVERY: Final = 0.2
 _CLOSING: Final = ("closing", "closed", "failed")
 
 
 def limit_threads() -> None:
-    """Have packages that are not imported yet compute in one thread, unless told otherwise.
+    """Have Numba start one thread, unless it runs already or was told otherwise.
 
-    A worker computes as many blocks at a time as it has threads; each takes one core. Workers
-    under a nanny, Dask's default, are started with these limits, all but Numba's, already.
+    A worker computes as many blocks at a time as it has threads, each on one core; compiled code
+    of ours starts no threads, and calls none of linear algebra's. Those are limited by the nanny
+    that starts a worker: Dask's worker has loaded NumPy before anyone can ask it for something.
     """
-    for package, names in _LIMITS.items():
-        if package not in sys.modules:
-            for name in names:
-                os.environ.setdefault(name, "1")
+    if "numba" not in sys.modules:
+        os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 
 def identity() -> dict[str, str]:
