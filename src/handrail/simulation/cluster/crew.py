@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ _REACHED_WITHIN: Final = 10.0
 _CHECKED_WITHIN: Final = 120.0
 """Seconds; a worker that was just started imports a compiler before it answers."""
 _LEFT_WITHIN: Final = 5.0
+_LOG: Final = logging.getLogger("distributed.client")
 
 
 class Cluster:
@@ -44,6 +46,9 @@ class Cluster:
         self._address = address
         self._latest = 1
         _greet(address)
+        # What Dask's client would tell of lost workers and schedulers, we tell ourselves.
+        self._told = _LOG.level
+        _LOG.setLevel(logging.CRITICAL)
         self._client = distributed.Client(
             address, timeout=_REACHED_WITHIN, set_as_default=False, direct_to_workers=False
         )
@@ -73,6 +78,7 @@ class Cluster:
         """Leave the cluster; it drops what it still computes for us."""
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=_LEFT_WITHIN)
+        _LOG.setLevel(self._told)
 
     def __enter__(self) -> Self:
         return self
