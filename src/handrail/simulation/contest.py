@@ -80,7 +80,7 @@ from handrail.vectors import padded
 
 __all__ = ["run_fixed", "tabulate_radii"]
 
-_DRAWN: Final = 32
+_DRAWN: Final = 64
 """Rewards of an arm that are drawn at a time."""
 
 # Rows of `wide` besides those of others.
