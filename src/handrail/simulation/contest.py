@@ -25,7 +25,7 @@ import numpy as np
 from handrail.bounds.ellipsoid import DETERMINANT, radius_at
 from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.choice import ACTION, EVENT, choose, would_be_safe
-from handrail.conservative.ledger import record_holds, record_plays
+from handrail.conservative.ledger import add, record_holds, record_plays
 from handrail.conservative.past import (
     NONE,
     ORACLE,
@@ -173,7 +173,7 @@ def _leader_is_safe(
         rules,
         ledger,
         _psi(rules, boundaries, ledger.rewards),
-        standing.earned,
+        standing.earned + standing.earned_rest,
         standing.centre,
         standing.square,
         beta,
@@ -218,7 +218,7 @@ def _choose(
             rules,
             ledger,
             psi,
-            standing.earned,
+            standing.earned + standing.earned_rest,
             standing.centre,
             standing.square,
             beta,
@@ -326,7 +326,7 @@ def _play_streak(
         q = count * gain * (1.0 - cross)
         if ledger.rounds == grid[point]:
             plays[arm] += ledger.rounds - noted
-            earned = standing.earned + count * truth
+            earned = standing.earned + (standing.earned_rest + count * truth)
             end_streak(meter, ledger, earned, truth, mean, event, noted)
             record_fixed(meter, ledger, plays, means, mean, curve, point)
             noted = ledger.rounds
@@ -346,7 +346,7 @@ def _play_streak(
                 rules,
                 ledger,
                 _psi(rules, boundaries, ledger.rewards),
-                standing.earned + count * truth,
+                standing.earned + (standing.earned_rest + count * truth),
                 standing.centre + x * cross + count * now,
                 standing.square + cross * q + count * (cross + own * q),
                 radius,
@@ -361,13 +361,16 @@ def _play_streak(
     add_streak(small, row, standing.members, member, count * gain, x, q)
     standing.centre += x * cross + count * (before + own * x)
     standing.square += cross * q + count * (cross + own * q)
-    standing.earned += count * truth
+    standing.earned, standing.earned_rest = add(
+        standing.earned, standing.earned_rest, count * truth
+    )
     ledger.rows += count
     if rules.width == DETERMINANT:
         ledger.log_det -= math.log(gain)
     plays[arm] += ledger.rounds - noted
     if ledger.rounds > noted:
-        end_streak(meter, ledger, standing.earned, truth, mean, event, noted)
+        earned = standing.earned + standing.earned_rest
+        end_streak(meter, ledger, earned, truth, mean, event, noted)
     if actions.size > 0:
         trace(actions, start, ledger.rounds, arm)
     return total, point
@@ -483,7 +486,8 @@ def run_fixed(
             )
             if event == BASELINE_EVENT:
                 _hold(rules, ledger, top, mean, min(grid[point], start + PATIENCE))
-                end_streak(meter, ledger, standing.earned, mean, mean, event, start)
+                earned = standing.earned + standing.earned_rest
+                end_streak(meter, ledger, earned, mean, mean, event, start)
                 if actions.size > 0:
                     trace(actions, start, ledger.rounds, arm)
                 if ledger.rounds == grid[point]:

@@ -100,7 +100,8 @@ class Standing(Protocol):
     """<theta_hat, x> and ||x||^2_{V^-1} of the summed features x of all plays."""
     square: float
     earned: float
-    """sum_k N_k mu_k."""
+    """sum_k N_k mu_k, with its rounding error apart."""
+    earned_rest: float
 
 
 STANDING: Final = record_dtype(Standing)
@@ -118,6 +119,7 @@ def open_contest(
     standing.outside = math.inf
     standing.root = math.sqrt(max(largest(wide, SQUARES), 0.0))
     standing.earned = oracle_sums(plays, means)
+    standing.earned_rest = 0.0
     if rules.past == SELF_NORMALISED:
         standing.centre, standing.square = along_plays(plays, wide[MEAN], wide[CROSS])
 
