@@ -136,7 +136,13 @@ def inlined(function: _F) -> _F:
 def _compile(function: _F, *, counted: bool, inline: bool) -> _F:
     compiler: Any = numba.njit  # its types leave out one of its options
     # All options are said: what is not, a function takes from the one that has it compiled first.
-    options = {"nogil": True, "error_model": "numpy", "_nrt": counted, "forceinline": inline, "no_cfunc_wrapper": True}
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": counted,
+        "forceinline": inline,
+        "no_cfunc_wrapper": True,
+    }
     # Numba chooses a function's cache folder while it decorates it, from this setting alone; put
     # back at once, so that other packages' functions go where their users want them.
     config: Any = numba.core.config

@@ -28,7 +28,7 @@ from typing import Final
 
 from handrail.compiled import inlined, lean
 from handrail.records import Floats, Ints
-from handrail.vectors import LANES, greatest, larger, load, splat, store
+from handrail.vectors import LANES, greatest, larger, load, splat, store, total
 
 __all__ = [
     "COLUMNS",
@@ -69,7 +69,13 @@ WEIGHTS: Final = MEANS + 2
 """w."""
 TURNS: Final = MEANS + 3
 """z."""
-SMALL: Final = MEANS + 4
+_SHARED: Final = MEANS + 4
+"""Of the outsider last looked at: Gamma's row,"""
+_TURNED: Final = MEANS + 5
+"""and -M times it."""
+_BASE: Final = MEANS + 6
+"""G of the base among members, MOST rows."""
+SMALL: Final = _BASE + MOST
 """How many rows; users may have more."""
 
 # Rows of `wide`, (WIDE, lanes), which is about all arms; padded with 0 to whole vectors.
@@ -119,37 +125,44 @@ def first_of(table: Floats, row: int, value: float) -> int:
     return int(best)
 
 
+@inlined
+def outsider_square(
+    gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int
+) -> float:
+    """Return G_now[a, a] of an outsider; what else there is to it is kept for `admit`."""
+    for i in range(MOST):
+        small[_SHARED, i] = gram[arm, members[i]] if i < size else 0.0
+    turned = splat(0.0)
+    for i in range(size):
+        turned = turned + small[_SHARED, i] * load(small, MINUS + i, 0)
+    store(turned, small, _TURNED, 0)
+    return float(wide[SQUARES, arm]) + total(turned * load(small, _SHARED, 0))
+
+
 @lean
-def admit(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int) -> None:
-    """Make an outsider member number `size`."""
+def admit(
+    gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int, square: float
+) -> None:
+    """Make an outsider member number `size`, right after `outsider_square` returned its square."""
+    shared, turned = load(small, _SHARED, 0), load(small, _TURNED, 0)
+    now = shared
+    for i in range(size):
+        now = now + small[_TURNED, i] * load(small, _BASE + i, 0)
     members[size] = arm
-    for c in range(2 * MOST):
-        small[size, c] = 0.0
-    for c in range(MOST):
-        small[MINUS + size, c] = 0.0
+    store(now, small, size, 0)
+    store(turned, small, size, MOST)
+    store(shared, small, _BASE + size, 0)
+    store(splat(0.0), small, MINUS + size, 0)
+    small[size, size] = square
+    small[size, MOST + size] = 1.0
+    small[_BASE + size, size] = gram[arm, arm]
+    for i in range(size):
+        small[i, size] = small[size, i]
+        small[_BASE + i, size] = small[_SHARED, i]
+    small[MEANS, size] = wide[MEAN, arm] + total(shared * load(small, WEIGHTS, 0))
+    small[CROSSES, size] = wide[CROSS, arm] + total(shared * load(small, TURNS, 0))
     small[WEIGHTS, size] = 0.0
     small[TURNS, size] = 0.0
-    for i in range(size):
-        part = 0.0
-        for j in range(size):
-            part += small[MINUS + i, j] * gram[arm, members[j]]
-        small[size, MOST + i] = part
-    small[size, MOST + size] = 1.0
-    square, mean, cross = gram[arm, arm], wide[MEAN, arm], wide[CROSS, arm]
-    for i in range(size):
-        shared = gram[arm, members[i]]
-        square += shared * small[size, MOST + i]
-        mean += shared * small[WEIGHTS, i]
-        cross += shared * small[TURNS, i]
-    small[size, size] = square
-    small[MEANS, size] = mean
-    small[CROSSES, size] = cross
-    for i in range(size):
-        shared = gram[members[i], arm]
-        for j in range(size):
-            shared += gram[members[i], members[j]] * small[size, MOST + j]
-        small[size, i] = shared
-        small[i, size] = shared
 
 
 @inlined
@@ -173,20 +186,6 @@ def add_streak(
 
 
 @inlined
-def outsider_square(
-    gram: Floats, wide: Floats, small: Floats, members: Ints, size: int, arm: int
-) -> float:
-    """Return G_now[a, a] of an outsider."""
-    total = wide[SQUARES, arm]
-    for i in range(size):
-        part = 0.0
-        for j in range(size):
-            part += small[MINUS + i, j] * gram[arm, members[j]]
-        total += part * gram[arm, members[i]]
-    return float(total)
-
-
-@inlined
 def spread(
     gram: Floats,
     wide: Floats,
@@ -207,15 +206,13 @@ def spread(
 
 @lean
 def _fold(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) -> None:
-    """Put Gamma' into COLUMNS and -M Gamma' into _FOLDED, 0 where there is no member."""
+    """Put Gamma' into COLUMNS and -M Gamma' into _FOLDED."""
     for lane in range(0, wide.shape[1], LANES):
-        for k in range(MOST):
-            own = found = splat(0.0)
-            if k < size:
-                own = load(gram, members[k], lane)
-                for j in range(size):
-                    found = found + small[MINUS + k, j] * load(gram, members[j], lane)
-            store(own, wide, COLUMNS + k, lane)
+        for k in range(size):
+            store(load(gram, members[k], lane), wide, COLUMNS + k, lane)
+            found = splat(0.0)
+            for j in range(size):
+                found = found + small[MINUS + k, j] * load(gram, members[j], lane)
             store(found, wide, _FOLDED + k, lane)
 
 
@@ -238,17 +235,11 @@ def settle(gram: Floats, wide: Floats, small: Floats, members: Ints, size: int) 
     spread(gram, wide, small, members, size, MEAN, WEIGHTS, MEAN)
     spread(gram, wide, small, members, size, CROSS, TURNS, CROSS)
     _fold(gram, wide, small, members, size)
-    own, new = COLUMNS, _FOLDED
     for lane in range(0, wide.shape[1], LANES):
-        f0, f1 = load(wide, new, lane), load(wide, new + 1, lane)
-        f2, f3 = load(wide, new + 2, lane), load(wide, new + 3, lane)
-        f4, f5 = load(wide, new + 4, lane), load(wide, new + 5, lane)
-        f6, f7 = load(wide, new + 6, lane), load(wide, new + 7, lane)
         for i in range(gram.shape[0]):
-            low = wide[own, i] * f0 + wide[own + 1, i] * f1
-            low = low + (wide[own + 2, i] * f2 + wide[own + 3, i] * f3)
-            high = wide[own + 4, i] * f4 + wide[own + 5, i] * f5
-            high = high + (wide[own + 6, i] * f6 + wide[own + 7, i] * f7)
-            store(load(gram, i, lane) + (low + high), gram, i, lane)
+            found = load(gram, i, lane)
+            for k in range(size):
+                found = found + wide[COLUMNS + k, i] * load(wide, _FOLDED + k, lane)
+            store(found, gram, i, lane)
     for i in range(gram.shape[0]):
         wide[SQUARES, i] = gram[i, i]

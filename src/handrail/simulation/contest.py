@@ -51,6 +51,7 @@ from handrail.estimators.contest import (
     TURNS,
     WEIGHTS,
     add_streak,
+    outsider_square,
     set_base,
     settle,
     spread,
@@ -264,7 +265,8 @@ def _find(
             return member
     if standing.members == MOST:
         renew(rules, standing, gram, wide, small, members, plays, means)
-    return join(standing, gram, wide, small, members, arm)
+    square = outsider_square(gram, wide, small, members, standing.members, arm)
+    return join(standing, gram, wide, small, members, arm, square)
 
 
 @inlined

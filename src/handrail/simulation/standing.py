@@ -33,7 +33,7 @@ from handrail.estimators.contest import (
 )
 from handrail.estimators.fixed import along_plays
 from handrail.records import Floats, Ints, Rules, record_dtype
-from handrail.vectors import LANES, larger, load, root, splat, store
+from handrail.vectors import LANES, greatest, larger, load, root, splat, store
 
 __all__ = [
     "AHEAD",
@@ -56,6 +56,9 @@ AHEAD: Final = 1e-9
 """Somebody is ahead of a bound for certain by more than this: far above rounding."""
 _SHRUNK: Final = 1.0 / 64.0
 """A member's G_jj relative to the base below which the base is renewed: it costs 6 bits."""
+
+_EXACT: Final = 8
+"""Renewals of the base after which sums are added up anew."""
 
 # Rows of `small` besides the estimator's.
 REACH: Final = SMALL
@@ -102,6 +105,8 @@ class Standing(Protocol):
     earned: float
     """sum_k N_k mu_k, with its rounding error apart."""
     earned_rest: float
+    renewed: int
+    """How often the base was renewed."""
 
 
 STANDING: Final = record_dtype(Standing)
@@ -111,13 +116,16 @@ STANDING: Final = record_dtype(Standing)
 def open_contest(
     rules: Rules, standing: Standing, wide: Floats, plays: Ints, means: Floats
 ) -> None:
-    """Begin a contest from its base, and make sums that were carried along exact again."""
+    """Begin a contest from its base; now and then make sums that were carried along exact again."""
     for i in range(wide.shape[1]):
         wide[_CAPS, i] = wide[SQUARES, i]
         wide[_CEILING, i] = wide[CLOSED, i]
     standing.members = 0
     standing.outside = math.inf
     standing.root = math.sqrt(max(largest(wide, SQUARES), 0.0))
+    standing.renewed += 1
+    if standing.renewed % _EXACT != 1:
+        return
     standing.earned = oracle_sums(plays, means)
     standing.earned_rest = 0.0
     if rules.past == SELF_NORMALISED:
@@ -142,16 +150,24 @@ def renew(
 
 @lean
 def join(
-    standing: Standing, gram: Floats, wide: Floats, small: Floats, members: Ints, arm: int
+    standing: Standing,
+    gram: Floats,
+    wide: Floats,
+    small: Floats,
+    members: Ints,
+    arm: int,
+    square: float,
 ) -> int:
-    """Let an outsider in, if there is room; return which member it is."""
+    """Let an outsider in, right after `outsider_square`; return which member it is."""
     member = standing.members
-    admit(gram, wide, small, members, member, arm)
+    admit(gram, wide, small, members, member, arm, square)
     wide[_CEILING, arm] = -math.inf
-    furthest = 0.0
-    for i in range(gram.shape[1]):
-        furthest = max(furthest, abs(gram[arm, i]) if wide[_CEILING, i] == 0.0 else 0.0)
-    small[REACH, member] = furthest
+    furthest = splat(0.0)
+    for lane in range(0, gram.shape[1], LANES):
+        shared = load(gram, arm, lane)
+        outsiders = larger(shared, -1.0 * shared) + load(wide, _CEILING, lane)
+        furthest = larger(furthest, outsiders)
+    small[REACH, member] = greatest(furthest)
     small[_SEEN, member] = 0.0
     small[FLOORS, member] = small[member, member] * _SHRUNK
     standing.members = member + 1
@@ -221,7 +237,7 @@ def look_around(
         if full or value + AHEAD < standing.high:
             standing.far = max(standing.far, value)
             continue
-        member = join(standing, gram, wide, small, members, arm)
+        member = join(standing, gram, wide, small, members, arm, square)
         value = _upper(small, member, beta)
         standing.second = max(standing.second, min(value, standing.high))
         if ahead:
