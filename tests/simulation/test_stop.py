@@ -20,6 +20,7 @@ LONG = 10**9
     [
         ("bernoulli", "CUCB2", {}),
         ("linear", "CLUCB2", {"arms": 3, "dim": 2, "baseline_rank": 2}),
+        ("linear", "LinUCB", {}),
         ("contextual-linear", "CLUCB2", {"actions": 3, "dim": 2}),
     ],
 )
