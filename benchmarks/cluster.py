@@ -207,7 +207,7 @@ def main() -> int:
         }
         short = {
             str(ahead): measure(
-                blocks("bernoulli", "CUCB2", 100_000, 100, ahead),
+                blocks("bernoulli", "CUCB2", 1_000_000, 100, ahead),
                 crew,
                 relay,
                 scheduler,
@@ -217,9 +217,9 @@ def main() -> int:
         }
         long = {
             "bernoulli": measure(
-                blocks("bernoulli", "CUCB2", 1_000_000, 16, 90), crew, relay, scheduler
+                blocks("bernoulli", "CUCB2", 10_000_000, 16, 90), crew, relay, scheduler
             ),
-            "linear": measure(blocks("linear", "CLUCB2", 100_000, 16, 91), crew, relay, scheduler),
+            "linear": measure(blocks("linear", "CLUCB2", 1_000_000, 16, 91), crew, relay, scheduler),
         }
         sent = {
             "first": measure(sweep_blocks(20_000, 40, 50), crew, relay, scheduler),
@@ -228,8 +228,8 @@ def main() -> int:
     sizes = {name: sizing(cost, sent["first"], tiny[str(AHEAD)]) for name, cost in long.items()}
     plan = planning()
     show("Blocks with next to no work, by tasks out for each thread", tiny)
-    show("Blocks of a million rounds, by tasks out for each thread", short)
-    show("Blocks of 10 runs: a million rounds each, and 100,000", long)
+    show("Blocks of ten million rounds, by tasks out for each thread", short)
+    show("Blocks of 10 runs: ten million rounds each, and a million", long)
     show("Blocks of 50 runs: a problem's first, and one after it", sent)
     show("A block on the client, before it is sent", {"planning": plan})
     show(f"A sweep of {SWEEP:.0e} rounds in first blocks of {ROUNDS_A_BLOCK:.0e}", sizes)

@@ -29,7 +29,6 @@ PARTS = (
     Part("policy_growth", "policies: time, memory and file size over 100,000 rounds"),
     Part("startup", "wall time of fresh processes, cold and warm"),
     Part("choices", "the measurements behind docs/decisions.md"),
-    Part("cluster", "simulations on a Dask cluster", by_default=False),
     Part("paper", "handrail reproduce --scale paper: minutes", by_default=False),
 )
 
