@@ -190,7 +190,7 @@ def _follow(
                 if not could_follow(
                     tie, rules.selection, upper, lower, certified, near, baseline, mean, arm
                 ):
-                    return start + 1
+                    return int(start + 1)
                 counted[0] += 1
                 promise = max(mean if arm == baseline else lower[arm], 0.0)
             event = OPTIMISTIC_EVENT if arm == most_optimistic(upper, skip) else SAFE_EVENT

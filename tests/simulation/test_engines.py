@@ -87,7 +87,7 @@ def test_checkpoints(name: str, every: int) -> None:
     for run, lower in enumerate([None, 0.0, 0.2]):
         given_lower = {} if lower is None else {"baseline_lower": lower}
         for problem in (arms([0.2, 0.45, 0.6], 1), arms([0.4, 0.7, 0.7, 0.3], 0)):
-            chosen = {"checkpoint_every": every, "run": run, **given_lower}
+            chosen: dict[str, Any] = {"checkpoint_every": every, "run": run, **given_lower}
             same(problem, name, 100, ties=20, **chosen)
             same(problem, name, 601, ties=20, alpha=0.05, **chosen)
 
@@ -96,7 +96,12 @@ def test_checkpoints(name: str, every: int) -> None:
 @pytest.mark.parametrize("clip", ["zero", "none"])
 @pytest.mark.parametrize("width", ["wu", "ucb1", "mixture"])
 def test_options_of_means(width: str, clip: str, accounting: str) -> None:
-    chosen = {"width": width, "clip": clip, "accounting": accounting, "checkpoint_every": 20}
+    chosen: dict[str, Any] = {
+        "width": width,
+        "clip": clip,
+        "accounting": accounting,
+        "checkpoint_every": 20,
+    }
     problem = arms([0.2, 0.45, 0.6, 0.55], 1)
     for name in MEANS:
         for cumulative in ["paper", "subgaussian", "mixture"] if name in MARTINGALE else ["paper"]:
@@ -107,7 +112,12 @@ def test_options_of_means(width: str, clip: str, accounting: str) -> None:
 @pytest.mark.parametrize("clip", ["zero", "none"])
 @pytest.mark.parametrize("width", ["paper", "determinant"])
 def test_options_of_ellipsoids(width: str, clip: str, accounting: str) -> None:
-    chosen = {"width": width, "clip": clip, "accounting": accounting, "checkpoint_every": 20}
+    chosen: dict[str, Any] = {
+        "width": width,
+        "clip": clip,
+        "accounting": accounting,
+        "checkpoint_every": 20,
+    }
     problem = arms([0.2, 0.45, 0.6, 0.55], 1, noise=0.1, rewards="gaussian")
     for name in LINEAR:
         for cumulative in ["paper", "mixture"]:

@@ -8,6 +8,7 @@ here is random from run to run, so the probability of a false alarm is 0.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def longest(actions: Ints, arm: int | None = None) -> int:
     """Rounds in the longest streak of one arm, or of any."""
     edges = np.flatnonzero(np.diff(actions, prepend=-1, append=-1))
     return max(
-        (int(b - a) for a, b in zip(edges, edges[1:], strict=False) if arm in (None, actions[a])),
+        (int(b - a) for a, b in pairwise(edges) if arm in (None, actions[a])),
         default=0,
     )
 
@@ -168,7 +169,7 @@ def test_parts_by_hand(parts: Parts, width: str, clip: str) -> None:
     for rewards in REWARDS:
         for count, dim, alpha in [(3, 2, 0.3), (11, 4, 0.02), (30, 40, 0.1)]:
             problem = generic(count, dim, 5, rewards=rewards)
-            chosen = {"width": width, "clip": clip, "checkpoint_every": 13}
+            chosen: dict[str, Any] = {"width": width, "clip": clip, "checkpoint_every": 13}
             same(problem, mine, 600, alpha=alpha, points=37, **chosen)
 
 
@@ -179,7 +180,7 @@ def test_a_baseline_streak_around_a_checkpoint(parts: Parts, every: int) -> None
     mine = handrail.Algorithm("mine", *parts)
     problem = generic(6, 3, 6)
     for lower in (None, 0.0, 0.1):
-        told = {} if lower is None else {"baseline_lower": lower}
+        told: dict[str, Any] = {} if lower is None else {"baseline_lower": lower}
         for rounds in (100, 601):
             same(problem, mine, rounds, alpha=0.05, checkpoint_every=every, **told)
 
