@@ -199,7 +199,8 @@ class Plain:
         run = self.run
         learned: list[Any] = [run.plays, run.sums, self.mean, self.gram, self.cross]
         how: list[Any] = [run.means, run.without, run.kind, run.noise, run.keys, run.actions]
-        return _carry_plain(run.ledger, *how, *learned, now)
+        given: list[Any] = [run.ledger, *how, *learned, now]
+        return _carry_plain(*given)
 
     def numbers(self) -> tuple[Floats, Floats, Floats]:
         """Return G_aa, m and y."""
@@ -236,21 +237,18 @@ class Fast:
         state: list[Any] = [run.rules, run.ledger, run.standing]
         how: list[Any] = [run.means, run.without, run.kind, run.noise, run.keys, run.actions]
         learned: list[Any] = [run.plays, run.sums, self.gram, self.wide, self.small, self.members]
-        return _carry_fast(*state, *how, *learned, now)
+        given: list[Any] = [*state, *how, *learned, now]
+        return _carry_fast(*given)
 
     def numbers(self) -> tuple[Floats, Floats, Floats]:
         """Return G_aa, m and y."""
-        given: list[Any] = [self.gram, self.wide, self.small, self.members]
-        given += [int(self.run.standing["members"][0])]
-        spread(*given, MEAN, WEIGHTS, WIDE_ROWS)
-        spread(*given, CROSS, TURNS, WIDE_ROWS + 1)
-        spread_squares(*given, WIDE_ROWS + 2)
-        arms = self.run.means.size
-        return (
-            self.wide[WIDE_ROWS + 2, :arms],
-            self.wide[WIDE_ROWS, :arms],
-            self.wide[WIDE_ROWS + 1, :arms],
-        )
+        size = int(self.run.standing["members"][0])
+        gram, wide, small, members = self.gram, self.wide, self.small, self.members
+        spread(gram, wide, small, members, size, MEAN, WEIGHTS, WIDE_ROWS)
+        spread(gram, wide, small, members, size, CROSS, TURNS, WIDE_ROWS + 1)
+        spread_squares(gram, wide, small, members, size, WIDE_ROWS + 2)
+        mean, cross, squares = wide[WIDE_ROWS:, : self.run.means.size]
+        return squares, mean, cross
 
 
 def _exact(run: Run) -> tuple[Any, Any, Any]:
@@ -336,7 +334,11 @@ def rows() -> list[Row]:
             experiment = Experiment("linear", parameters, contenders, FAST, 1, 1, 0, points=1)
             played = entry(experiment, contenders[0], 0)
             _, _, actions = played.play(0, trace=True)
-            for engine, of, rounds in [("fast", Fast, FAST), ("plain", Plain, PLAIN)]:
+            engines: list[tuple[str, type[Plain | Fast], int]] = [
+                ("fast", Fast, FAST),
+                ("plain", Plain, PLAIN),
+            ]
+            for engine, of, rounds in engines:
                 for rebuilds in (True, False):
                     carried, fresh = _drift(of, _new_run(played, actions[:rounds]), rebuilds)
                     how = "as shipped" if rebuilds else "never rebuilt"
