@@ -219,7 +219,9 @@ def main() -> int:
             "bernoulli": measure(
                 blocks("bernoulli", "CUCB2", 10_000_000, 16, 90), crew, relay, scheduler
             ),
-            "linear": measure(blocks("linear", "CLUCB2", 1_000_000, 16, 91), crew, relay, scheduler),
+            "linear": measure(
+                blocks("linear", "CLUCB2", 1_000_000, 16, 91), crew, relay, scheduler
+            ),
         }
         sent = {
             "first": measure(sweep_blocks(20_000, 40, 50), crew, relay, scheduler),

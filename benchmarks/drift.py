@@ -34,6 +34,7 @@ from handrail.estimators.contest import (
     TURNS,
     WEIGHTS,
     add_streak,
+    outsider_square,
     set_base,
     spread,
     spread_squares,
@@ -139,7 +140,7 @@ def _carry_fast(
     rules = rules_[0]
     ledger = ledger_[0]
     standing = standing_[0]
-    row, turn = np.zeros(2 * MOST), np.zeros(MOST)
+    row = np.zeros(2 * MOST)
     while now < actions.size:
         arm = actions[now]
         if arm == without:
@@ -152,7 +153,8 @@ def _carry_fast(
         if member < 0:
             if standing.members == MOST:
                 renew(rules, standing, gram, wide, small, members, plays, means)
-            member = join(standing, gram, wide, small, members, arm)
+            square = outsider_square(gram, wide, small, members, standing.members, arm)
+            member = join(standing, gram, wide, small, members, arm, square)
         own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
         total = 0.0
         count = 0
@@ -165,7 +167,7 @@ def _carry_fast(
         gain = 1.0 / (1.0 + count * own)
         x = (total - count * before) * gain
         q = count * gain * (1.0 - cross)
-        add_streak(small, row, turn, standing.members, member, count * gain, x, q)
+        add_streak(small, row, standing.members, member, count * gain, x, q)
         plays[arm] += count
         sums[arm] += total
         ledger.rows += count
