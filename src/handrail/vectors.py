@@ -11,6 +11,7 @@ Uncompiled, the functions work on slices of arrays, whose operators are NumPy's.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from inspect import Parameter, Signature
@@ -27,6 +28,7 @@ from handrail.records import Floats
 
 __all__ = [
     "LANES",
+    "first_with",
     "greatest",
     "larger",
     "load",
@@ -36,6 +38,7 @@ __all__ = [
     "store",
     "total",
     "within",
+    "without",
 ]
 
 LANES: Final = 8
@@ -92,10 +95,21 @@ def within(vector: Floats, most: float) -> bool:
     return bool((vector <= most).all())
 
 
+def first_with(vector: Floats, value: float) -> int:
+    """Return the first lane with this number, LANES if none has it."""
+    return int(np.argmax(np.append(vector == value, True)))
+
+
+def without(vector: Floats, lane: int) -> Floats:
+    """Return the vector with -inf in one lane; a lane outside of it changes nothing."""
+    return np.where(np.arange(LANES) == lane, -np.inf, vector)
+
+
 # What the compiler makes of these functions, and of the operators.
 
 _REGISTER = ir.VectorType(ir.DoubleType(), LANES)
 _WORD = ir.IntType(32)
+_INDEX = ir.IntType(64)
 _tools: Any = cgutils
 
 
@@ -206,6 +220,25 @@ def _within(_: Any, builder: Any, signature: Any, given: Any) -> Any:
     each = builder.fcmp_ordered("<=", given[0], _spread(builder, given[1]))
     bits = ir.IntType(LANES)
     return builder.icmp_unsigned("==", builder.bitcast(each, bits), ir.Constant(bits, -1))
+
+
+@_compile(first_with, types.intp, _VECTOR, types.float64)
+def _first_with(_: Any, builder: Any, signature: Any, given: Any) -> Any:
+    each = builder.fcmp_ordered("==", given[0], _spread(builder, given[1]))
+    bits = builder.zext(builder.bitcast(each, ir.IntType(LANES)), _INDEX)
+    # One bit more than there are lanes ends the search.
+    ended = builder.or_(bits, ir.Constant(_INDEX, 1 << LANES))
+    return builder.cttz(ended, ir.Constant(ir.IntType(1), 1))
+
+
+@_compile(without, _VECTOR, _VECTOR, types.Integer)
+def _without(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    lane = context.cast(builder, given[1], signature.args[1], types.intp)
+    everywhere = _spread(builder, builder.bitcast(lane, ir.DoubleType()))
+    indices = ir.VectorType(_INDEX, LANES)
+    each = ir.Constant(indices, list(range(LANES)))
+    own = builder.icmp_unsigned("==", builder.bitcast(everywhere, indices), each)
+    return builder.select(own, ir.Constant(_REGISTER, [-math.inf] * LANES), given[0])
 
 
 def _define(sign: Callable[..., Any], instruction: str) -> None:

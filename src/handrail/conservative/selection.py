@@ -16,6 +16,7 @@ from typing import Final
 
 from handrail.compiled import inlined
 from handrail.records import Floats
+from handrail.vectors import LANES, first_with, greatest, larger, load, without
 
 __all__ = [
     "BASELINE_EVENT",
@@ -57,8 +58,39 @@ EVENTS: Final = ("optimistic", "safe", "baseline")
 
 
 @inlined
+def _others(upper: Floats, start: int, skip: int, other: int) -> Floats:
+    """Return eight upper bounds from an action on, two actions left out."""
+    return without(without(load(upper, start), skip - start), other - start)
+
+
+@inlined
+def _first_largest(upper: Floats, skip: int, other: int) -> int:
+    """Return what `most_optimistic` does of a vector or more; -1 if no bound is above -inf.
+
+    Eight actions at a time: one by one, each comparison would wait for the one before. The last
+    vector may overlap the one before it, which changes neither the largest nor who is first.
+    """
+    last = upper.size - LANES
+    most = _others(upper, last, skip, other)
+    for i in range(0, last, LANES):
+        most = larger(most, _others(upper, i, skip, other))
+    largest = greatest(most)
+    if not largest > -math.inf:
+        return -1
+    for i in range(0, last, LANES):
+        found = first_with(_others(upper, i, skip, other), largest)
+        if found < LANES:
+            return i + found
+    return last + first_with(_others(upper, last, skip, other), largest)
+
+
+@inlined
 def most_optimistic(upper: Floats, skip: int, other: int = -1) -> int:
     """Return the lowest index with the largest upper bound, two left out; -1 if none is left."""
+    if upper.size >= LANES:
+        best = _first_largest(upper, skip, other)
+        if best >= 0:
+            return best
     best = -1
     largest = -math.inf  # kept at hand: looking it up at the best index would be waited for
     for action in range(upper.size):
@@ -110,11 +142,11 @@ def select(
     """
     if leader < 0 or mean > upper[leader]:
         return baseline
+    if margin[leader] >= 0.0:  # nothing safe has a larger upper bound
+        return leader
     if selection == CONSTRAINED:
         best = _largest_safe(upper, margin, baseline)
         return best if best >= 0 and upper[best] >= mean else baseline
-    if margin[leader] >= 0.0:
-        return leader
     if selection == TWO_STEP:
         return baseline
     best = _largest_safe(lower, margin, baseline)
