@@ -17,7 +17,7 @@ from handrail.estimators.contexts import (
 )
 from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
 from handrail.estimators.symmetric import invert
-from handrail.records import LEDGER, RULES, Floats, new_record
+from handrail.records import LEDGER, Floats, new_record
 from handrail.vectors import padded
 
 
@@ -127,13 +127,11 @@ def test_bounds_of_contexts(actions: int, dim: int) -> None:
     inverse, theta = _matrix(dim, 0.0), np.zeros(padded(dim))
     inverse[:, :dim] = square @ square.T
     features, theta[:dim] = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
-    rules = new_record(RULES, dim=dim, noise=0.1, ridge=1.0, estimator_level=0.1, theta_bound=1.0)
     columns = np.empty((dim, lanes(actions)))
     assert load_features(features, 1e150, columns) == -1
     mean, norm, upper, lower = np.empty((4, lanes(actions)))
-    beta = bound_contexts(
-        rules[0], new_record(LEDGER)[0], columns, inverse, theta, mean, norm, upper, lower
-    )
+    beta = 0.7
+    bound_contexts(beta, columns, inverse, theta, mean, norm, upper, lower)
     mean, norm, upper, lower = mean[:actions], norm[:actions], upper[:actions], lower[:actions]
     wanted = np.einsum("ki,ij,kj->k", features, inverse[:, :dim], features)
     np.testing.assert_allclose(mean, features @ theta[:dim], rtol=1e-12, atol=1e-12)

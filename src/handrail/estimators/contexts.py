@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, inlined
 from handrail.estimators.symmetric import invert
-from handrail.records import Floats, Ledger, Rules
+from handrail.records import Floats, Ledger
 from handrail.vectors import LANES, larger, load, padded, root, splat, store, total, within
 
 __all__ = [
@@ -23,10 +22,13 @@ __all__ = [
     "along_total",
     "bound_contexts",
     "complete_design",
+    "follow_total",
     "inner",
     "lanes",
     "learn_context",
+    "learn_known",
     "load_features",
+    "multiply",
     "rebuild_contexts",
 ]
 
@@ -143,8 +145,7 @@ def _along(vector: Floats, columns: Floats, result: Floats) -> None:
 
 @inlined
 def bound_contexts(
-    rules: Rules,
-    ledger: Ledger,
+    beta: float,
     columns: Floats,
     inverse: Floats,
     theta: Floats,
@@ -152,16 +153,14 @@ def bound_contexts(
     square: Floats,
     upper: Floats,
     lower: Floats,
-) -> float:
-    """Fill in each lane's mean, squared norm ||phi||^2_{V^-1} and bounds; return beta."""
-    beta = ellipsoid_radius(rules, ledger)  # first: its logarithm overlaps with what follows
+) -> None:
+    """Fill in each lane's mean, squared norm ||phi||^2_{V^-1} and bounds, given the radius."""
     _products(inverse, theta, columns, square, mean)
     for lane in range(0, columns.shape[1], LANES):
         centre = load(mean, lane)
         reach = beta * root(larger(load(square, lane), splat(0.0)))
         store(centre + reach, upper, lane)
         store(centre - reach, lower, lane)
-    return beta
 
 
 @inlined
@@ -174,7 +173,7 @@ def inner(one: Floats, other: Floats) -> float:
 
 
 @inlined
-def _multiply(inverse: Floats, vector: Floats, result: Floats) -> None:
+def multiply(inverse: Floats, vector: Floats, result: Floats) -> None:
     """Put V^-1 times a vector into result: two sums, of even rows and of odd ones."""
     dim, width = inverse.shape
     even = dim // 2 * 2
@@ -190,15 +189,37 @@ def _multiply(inverse: Floats, vector: Floats, result: Floats) -> None:
 
 @inlined
 def along_total(
-    inverse: Floats, theta: Floats, summed: Floats, step: Floats, columns: Floats, product: Floats
+    theta: Floats, summed: Floats, weighed: Floats, columns: Floats, product: Floats
 ) -> tuple[float, float]:
-    """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x.
+    """Return <theta_hat, x> and ||x||^2_{V^-1} of the summed features x, given V^-1 x.
 
-    Also fill in x' V^-1 phi of every lane; `step` is room for V^-1 x.
+    Also fill in x' V^-1 phi of every lane.
     """
-    _multiply(inverse, summed, step)
-    _along(step, columns, product)
-    return inner(theta, summed), inner(step, summed)
+    _along(weighed, columns, product)
+    return inner(theta, summed), inner(weighed, summed)
+
+
+@inlined
+def follow_total(square: float, product: float, step: Floats, weighed: Floats) -> None:
+    """Bring V^-1 x up to date after phi was learned and added to x, both in one.
+
+    Parameters
+    ----------
+    square, product : float
+        phi' V^-1 phi and x' V^-1 phi, before.
+    step : numpy.ndarray
+        What `learn_known` left.
+    weighed : numpy.ndarray
+        V^-1 x.
+
+    Notes
+    -----
+    x is the sum of r phi for rewards of 1, so V^-1 x moves as theta_hat does: by
+    u (1 - x'u) / den.
+    """
+    factor = (1.0 - product) / math.sqrt(1.0 + square)
+    for j in range(0, weighed.size, LANES):
+        store(load(weighed, j) + factor * load(step, j), weighed, j)
 
 
 @inlined
@@ -213,9 +234,31 @@ def learn_context(
     features: Floats,
     reward: float,
 ) -> None:
+    """Add one row to the regression: see `learn_known`."""
+    row = rows[ledger.rows % WAITING]
+    _take_row(inverse, features, row, step)
+    square, mean = inner(step, row), inner(theta, row)
+    _learn_row(ledger, design, rows, inverse, response, theta, step, row, reward, square, mean)
+
+
+@inlined
+def learn_known(
+    ledger: Ledger,
+    design: Floats,
+    rows: Floats,
+    inverse: Floats,
+    response: Floats,
+    theta: Floats,
+    step: Floats,
+    features: Floats,
+    reward: float,
+    square: float,
+    mean: float,
+) -> None:
     """Add one row to the regression: V += phi phi', theta_hat += V^-1 phi (r - <theta_hat, phi>).
 
-    V itself waits until `rows` is full; `step` is room for a vector.
+    phi' V^-1 phi and <theta_hat, phi> are known: what hangs on them need not wait for V^-1 phi. V
+    itself waits until `rows` is full; `step` is room for a vector, left at u / sqrt(den).
 
     Notes
     -----
@@ -223,13 +266,37 @@ def learn_context(
     theta_hat += u (r - <theta_hat, phi>) / den, log det V += log den. V^-1 is left exactly
     symmetric: what is subtracted is the outer product of u / sqrt(den) with itself.
     """
-    dim, width = inverse.shape
     row = rows[ledger.rows % WAITING]
-    for i in range(dim):
+    _take_row(inverse, features, row, step)
+    _learn_row(ledger, design, rows, inverse, response, theta, step, row, reward, square, mean)
+
+
+@inlined
+def _take_row(inverse: Floats, features: Floats, row: Floats, step: Floats) -> None:
+    """Put features into a padded row, and V^-1 phi into step."""
+    for i in range(inverse.shape[0]):
         row[i] = features[i]
-    _multiply(inverse, row, step)
-    den = 1.0 + inner(step, row)
-    error = (reward - inner(theta, row)) / den
+    multiply(inverse, row, step)
+
+
+@inlined
+def _learn_row(
+    ledger: Ledger,
+    design: Floats,
+    rows: Floats,
+    inverse: Floats,
+    response: Floats,
+    theta: Floats,
+    step: Floats,
+    row: Floats,
+    reward: float,
+    square: float,
+    mean: float,
+) -> None:
+    """Finish a row that `_take_row` began."""
+    dim, width = inverse.shape
+    den = 1.0 + square
+    error = (reward - mean) / den
     scale = 1.0 / math.sqrt(den)
     for j in range(0, width, LANES):
         store(load(theta, j) + error * load(step, j), theta, j)
@@ -312,5 +379,5 @@ def rebuild_contexts(
     log_det = invert(design, inverse)
     if math.isnan(log_det):
         return log_det
-    _multiply(inverse, response, theta)
+    multiply(inverse, response, theta)
     return log_det - len(design) * math.log(ridge)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import add, record_reward
@@ -28,8 +29,11 @@ from handrail.estimators.contexts import (
     along_total,
     bound_contexts,
     complete_design,
+    follow_total,
     learn_context,
+    learn_known,
     load_features,
+    multiply,
     rebuild_contexts,
 )
 from handrail.policies.model import Arrays, OpenRound
@@ -46,6 +50,7 @@ __all__ = [
     "decide_columns",
     "decide_contexts",
     "refresh",
+    "reward_columns",
     "reward_contexts",
 ]
 
@@ -56,26 +61,27 @@ CENTRE, SQUARE, UPPER_ROW, LOWER_ROW, CERTIFIED, PRODUCT = range(6)
 """What the rows of the room for a round hold: one number for each lane."""
 ROOM: Final = 6
 
-THETA, RESPONSE, TOTAL, STEP = range(4)
-"""What the rows of a model's vectors hold; the last is room for a computation."""
-VECTORS: Final = 4
+THETA, RESPONSE, TOTAL, WEIGHED, STEP = range(5)
+"""What the rows of a model's vectors hold: TOTAL is x, the features summed over S, and WEIGHED is
+V^-1 x, not always up to date; the last is room for a computation."""
+VECTORS: Final = 5
 
 
 @inlined
-def _past(rules: Rules, ledger: Ledger) -> float:
+def _past(rules: Rules, ledger: Ledger, psi: float) -> float:
     """Return the past bound of S alone, where the ledger knows it."""
     if rules.past == MARTINGALE:
-        return martingale(rules, ledger, boundary(rules, ledger.rewards))
+        return martingale(rules, ledger, psi)
     return ledger.truth + ledger.truth_rest if rules.past == ORACLE else 0.0
 
 
 @inlined
 def _certify_sum(
-    rules: Rules, columns: Floats, inverse: Floats, vectors: Floats, room: Floats, beta: float
+    rules: Rules, columns: Floats, vectors: Floats, room: Floats, beta: float
 ) -> float:
     """Fill in past_and_now(a) along the summed features; return the bound of S alone."""
     centre, square = along_total(
-        inverse, vectors[THETA], vectors[TOTAL], vectors[STEP], columns, room[PRODUCT]
+        vectors[THETA], vectors[TOTAL], vectors[WEIGHED], columns, room[PRODUCT]
     )
     self_normalised_lanes(
         rules,
@@ -94,6 +100,8 @@ def _certify_sum(
 def decide_columns(
     rules_: Record,
     ledger_: Record,
+    beta: float,
+    psi: float,
     columns: Floats,
     inverse: Floats,
     vectors: Floats,
@@ -111,10 +119,12 @@ def decide_columns(
     ----------
     rules_, ledger_ : numpy.ndarray
         The records.
+    beta, psi : float
+        The ellipsoid's radius, and the boundary of the rewards if the past is a martingale.
     columns : numpy.ndarray
         The features, as `load_features` fills them in.
     inverse, vectors : numpy.ndarray
-        The state of a `ContextModel`.
+        The state of a `ContextModel`; V^-1 x up to date if the past is self-normalised.
     truth : numpy.ndarray
         The true means, for oracles.
     baseline : int
@@ -133,10 +143,9 @@ def decide_columns(
     """
     rules = rules_[0]
     ledger = ledger_[0]
-    past = _past(rules, ledger)
-    beta = bound_contexts(
-        rules,
-        ledger,
+    past = _past(rules, ledger, psi)
+    bound_contexts(
+        beta,
         columns,
         inverse,
         vectors[THETA],
@@ -146,7 +155,7 @@ def decide_columns(
         room[LOWER_ROW],
     )
     if rules.past == SELF_NORMALISED:
-        past = _certify_sum(rules, columns, inverse, vectors, room, beta)
+        past = _certify_sum(rules, columns, vectors, room, beta)
     elif rules.past != NONE:
         past_plus_now(rules, past, lower, truth, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
@@ -178,9 +187,17 @@ def decide_contexts(
         nan = math.nan
         return -1 - bad, BASELINE_EVENT, nan, nan, nan, nan, -1, nan, nan, nan, 0
     actions = len(features)
+    rules = rules_[0]
+    ledger = ledger_[0]
+    beta = ellipsoid_radius(rules, ledger)
+    psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
+    if rules.past == SELF_NORMALISED:
+        multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
     return decide_columns(
         rules_,
         ledger_,
+        beta,
+        psi,
         columns,
         inverse,
         vectors,
@@ -214,16 +231,57 @@ def reward_contexts(
     return bool(ledger.rows % rebuild_every == 0)
 
 
+@inlined
+def reward_columns(
+    rules_: Record,
+    ledger_: Record,
+    columns: Floats,
+    design: Floats,
+    rows: Floats,
+    inverse: Floats,
+    vectors: Floats,
+    room: Floats,
+    action: int,
+    promise: float,
+    reward: float,
+) -> bool:
+    """Take the reward of the round that was decided last; say whether it is time to `refresh`.
+
+    Does what `reward_contexts` does, with what `decide_columns` left in the room, and keeps V^-1 x
+    up to date.
+    """
+    ledger = ledger_[0]
+    record_reward(ledger, promise, reward)
+    square = room[SQUARE, action]
+    learn_known(
+        ledger,
+        design,
+        rows,
+        inverse,
+        vectors[RESPONSE],
+        vectors[THETA],
+        vectors[STEP],
+        columns[:, action],
+        reward,
+        square,
+        room[CENTRE, action],
+    )
+    if rules_[0].past == SELF_NORMALISED:
+        follow_total(square, room[PRODUCT, action], vectors[STEP], vectors[WEIGHED])
+    return bool(ledger.rows % REBUILD_EVERY == 0)
+
+
 @compiled
 def refresh(
     rules_: Record, ledger_: Record, design: Floats, rows: Floats, inverse: Floats, vectors: Floats
 ) -> None:
-    """Compute V^-1 and theta_hat afresh."""
+    """Compute V^-1, theta_hat and V^-1 x afresh."""
     complete_design(design, rows)
     ridge = rules_[0].ridge
     log_det = rebuild_contexts(design, vectors[RESPONSE], ridge, inverse, vectors[THETA])
     if not math.isnan(log_det):
         ledger_[0].log_det = log_det
+        multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
 
 
 class ContextModel:

@@ -47,6 +47,7 @@ from handrail.policies.arms import decide_arms, reward_arms
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 from handrail.simulation.leaps import held_rounds, stays_safe
 from handrail.simulation.meter import PATIENCE, end_rounds, record_fixed
+from handrail.simulation.radii import tabulated_psi
 
 __all__ = ["run_arms", "run_arms_plain", "tabulate"]
 
@@ -134,17 +135,11 @@ def _width(rules: Rules, widths: Floats, plays: int, now: int) -> float:
     )
 
 
-@inlined
-def _psi(rules: Rules, boundaries: Floats, count: int) -> float:
-    """Return psi of so many rewards, from the table where it has it."""
-    return float(boundaries[count]) if count < boundaries.size else boundary(rules, count)
-
-
 @lean
 def _past(
     rules: Rules, ledger: Ledger, boundaries: Floats, plays: Ints, lower: Floats, means: Floats
 ) -> float:
-    psi = _psi(rules, boundaries, ledger.rewards) if rules.past == MARTINGALE else 0.0
+    psi = tabulated_psi(rules, boundaries, ledger.rewards) if rules.past == MARTINGALE else 0.0
     return past_of_arms(rules, ledger, psi, plays, lower, means)
 
 
@@ -209,7 +204,7 @@ def _is_sure(
     if rules.past == ORACLE:
         others = oracle_sums(counts, means)
     elif rules.past == MARTINGALE:
-        psi = _psi(rules, boundaries, ledger.rewards + rounds)
+        psi = tabulated_psi(rules, boundaries, ledger.rewards + rounds)
     else:
         own = sums[arm] - later * _width(rules, widths, later, last)
         for other in range(counts.size):

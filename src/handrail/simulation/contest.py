@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from handrail.bounds.ellipsoid import DETERMINANT, radius_at
+from handrail.bounds.ellipsoid import DETERMINANT
 from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.choice import ACTION, EVENT, choose, would_be_safe
 from handrail.conservative.ledger import add, record_holds, record_plays
@@ -30,7 +30,6 @@ from handrail.conservative.past import (
     NONE,
     ORACLE,
     SELF_NORMALISED,
-    boundary,
     martingale,
     self_normalised,
 )
@@ -62,6 +61,7 @@ from handrail.policies.fixed import REBUILD_EVERY
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 from handrail.simulation.leaps import held_rounds
 from handrail.simulation.meter import PATIENCE, Meter, end_streak, record_fixed, trace
+from handrail.simulation.radii import tabulated_psi, tabulated_radius
 from handrail.simulation.standing import (
     AHEAD,
     CLOSED,
@@ -79,7 +79,7 @@ from handrail.simulation.standing import (
 )
 from handrail.vectors import padded
 
-__all__ = ["run_fixed", "tabulate_radii"]
+__all__ = ["run_fixed"]
 
 _DRAWN: Final = 64
 """Rewards of an arm that are drawn at a time."""
@@ -91,28 +91,6 @@ _NOW_MEAN: Final = WIDE_ROWS + 2
 _NOW_CROSS: Final = WIDE_ROWS + 3
 _NOW_SQUARES: Final = WIDE_ROWS + 4
 _ROWS: Final = WIDE_ROWS + 5
-
-
-@lean
-def tabulate_radii(rules_: Record, radii: Floats, boundaries: Floats) -> None:
-    """Fill in the ellipsoid's radius by the number of rows, and psi by the number of rewards."""
-    rules = rules_[0]
-    for rows in range(radii.size):
-        radii[rows] = radius_at(rules, rows, 0.0)
-    for count in range(boundaries.size):
-        boundaries[count] = boundary(rules, count)
-
-
-@inlined
-def _beta(rules: Rules, radii: Floats, rows: int, log_det: float) -> float:
-    """Return the ellipsoid's radius, from the table where it has it."""
-    return float(radii[rows]) if rows < radii.size else radius_at(rules, rows, log_det)
-
-
-@inlined
-def _psi(rules: Rules, boundaries: Floats, count: int) -> float:
-    """Return psi of so many rewards, from the table where it has it."""
-    return float(boundaries[count]) if count < boundaries.size else boundary(rules, count)
 
 
 @compiled
@@ -173,7 +151,7 @@ def _leader_is_safe(
     certified = _certified(
         rules,
         ledger,
-        _psi(rules, boundaries, ledger.rewards),
+        tabulated_psi(rules, boundaries, ledger.rewards),
         standing.earned + standing.earned_rest,
         standing.centre,
         standing.square,
@@ -337,7 +315,7 @@ def _play_streak(
             break
         if rules.width == DETERMINANT:
             log_det = ledger.log_det - math.log(gain)
-        radius = _beta(rules, radii, rows + count, log_det)
+        radius = tabulated_radius(rules, radii, rows + count, log_det)
         now = before + own * x
         width = radius * math.sqrt(own * gain)
         others = max(standing.second + near * abs(x), standing.far + outer * abs(x))
@@ -347,7 +325,7 @@ def _play_streak(
             certified = _certified(
                 rules,
                 ledger,
-                _psi(rules, boundaries, ledger.rewards),
+                tabulated_psi(rules, boundaries, ledger.rewards),
                 standing.earned + (standing.earned_rest + count * truth),
                 standing.centre + x * cross + count * now,
                 standing.square + cross * q + count * (cross + own * q),
@@ -437,7 +415,7 @@ def run_fixed(
     start_gram : numpy.ndarray
         Phi Phi' / lambda, (K, K): G before the first round.
     radii, boundaries : numpy.ndarray
-        From `tabulate_radii`, as far as they are tabulated.
+        From `handrail.simulation.radii.tabulate_radii`, as far as they are tabulated.
     standing_ : numpy.ndarray
         A fresh `handrail.simulation.standing.STANDING`.
     """
@@ -470,7 +448,7 @@ def run_fixed(
         if halt[0] != 0:
             return
         start = ledger.rounds
-        beta = _beta(rules, radii, ledger.rows, ledger.log_det)
+        beta = tabulated_radius(rules, radii, ledger.rows, ledger.log_det)
         rank(standing, small, members, beta)
         if not standing.high > standing.far + AHEAD and not look_around(
             standing, gram, wide, small, members, beta
@@ -482,7 +460,7 @@ def run_fixed(
         if conservative and not _leader_is_safe(
             rules, ledger, standing, boundaries, small, members, means, beta, mean
         ):
-            psi = _psi(rules, boundaries, ledger.rewards)
+            psi = tabulatedtabulated_psi(rules, boundaries, ledger.rewards)
             arm, event, top = _choose(
                 rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
             )

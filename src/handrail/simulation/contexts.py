@@ -10,20 +10,21 @@ import numpy as np
 
 from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
+from handrail.conservative.past import MARTINGALE
 from handrail.environments.rewards import draw
 from handrail.estimators.contexts import load_features
 from handrail.policies.contexts import (
     CERTIFIED,
     LOWER_ROW,
-    REBUILD_EVERY,
     ROOM,
     UPPER_ROW,
     decide_columns,
     refresh,
-    reward_contexts,
+    reward_columns,
 )
 from handrail.records import Floats, Ints, Record
 from handrail.simulation.meter import count_event, observe_context, record_point
+from handrail.simulation.radii import tabulated_psi, tabulated_radius
 
 __all__ = ["load_rounds", "run_contexts"]
 
@@ -64,6 +65,8 @@ def run_contexts(
     grid: Ints,
     curve: Floats,
     actions: Ints,
+    radii: Floats,
+    boundaries: Floats,
     design: Floats,
     rows: Floats,
     inverse: Floats,
@@ -79,6 +82,8 @@ def run_contexts(
         What the rounds bring, and what `load_rounds` makes of it.
     keys : numpy.ndarray
         The stream of each action: its reward in round t is number t.
+    radii, boundaries : numpy.ndarray
+        From `handrail.simulation.radii.tabulate_radii`, as far as they are tabulated.
     design, rows, inverse, vectors : numpy.ndarray
         The state of a `handrail.policies.contexts.ContextModel`.
     """
@@ -99,6 +104,8 @@ def run_contexts(
             grid,
             curve,
             actions,
+            radii,
+            boundaries,
             design,
             rows,
             inverse,
@@ -126,6 +133,8 @@ def _play_rounds(
     grid: Ints,
     curve: Floats,
     actions: Ints,
+    radii: Floats,
+    boundaries: Floats,
     design: Floats,
     rows: Floats,
     inverse: Floats,
@@ -134,20 +143,25 @@ def _play_rounds(
     start: int,
 ) -> int:
     """Play rounds from one on; return how many are done, negative if it is time to `refresh`."""
+    rules = rules_[0]
     ledger = ledger_[0]
     meter = meter_[0]
     count = means.shape[1]
     upper, lower = room[UPPER_ROW, :count], room[LOWER_ROW, :count]
     certified = room[CERTIFIED, :count]
+    bounded = rules.past == MARTINGALE
     point = 0
     while grid[point] <= ledger.rounds:
         point += 1
     for i in range(start, len(columns)):
         now = ledger.rounds
         mean = means[i, baselines[i]]
+        psi = tabulated_psi(rules, boundaries, ledger.rewards) if bounded else 0.0
         choice = decide_columns(
             rules_,
             ledger_,
+            tabulated_radius(rules, radii, ledger.rows, ledger.log_det),
+            psi,
             columns[i],
             inverse,
             vectors,
@@ -163,14 +177,16 @@ def _play_rounds(
         due = False
         if ledger.pending > 0:
             reward = draw(kind, means[i, action], noise, keys[action], now)
-            due = reward_contexts(
+            due = reward_columns(
+                rules_,
                 ledger_,
+                columns[i],
                 design,
                 rows,
                 inverse,
                 vectors,
-                REBUILD_EVERY,
-                columns[i, :, action],
+                room,
+                action,
                 choice[PROMISE],
                 reward,
             )

@@ -18,10 +18,11 @@ from handrail.policies.algorithm import Algorithm
 from handrail.policies.contexts import ContextModel
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
 from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
-from handrail.simulation.contest import run_fixed, tabulate_radii
+from handrail.simulation.contest import run_fixed
 from handrail.simulation.contexts import load_rounds, run_contexts
 from handrail.simulation.fixed import run_fixed_plain
 from handrail.simulation.meter import new_meter
+from handrail.simulation.radii import tabulate_radii
 from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop
 from handrail.vectors import padded
@@ -131,6 +132,7 @@ def _run_contexts(
     learned = [model.design, model.rows, model.inverse, model.vectors]
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
+    tables = _radii(state[0].tobytes(), rounds)
     for start in range(0, rounds, portion):
         if stop.is_set():
             raise Interrupted
@@ -138,7 +140,7 @@ def _run_contexts(
         columns = np.empty((len(features), problem.dim, padded(problem.actions)))
         best = np.empty(len(features))
         load_rounds(features, means, problem.feature_bound, columns, best)
-        given = [*state, columns, means, best, baselines, *how, *learned]
+        given = [*state, columns, means, best, baselines, *how, *tables, *learned]
         run_contexts(*given)
 
 
