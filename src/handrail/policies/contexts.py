@@ -39,7 +39,7 @@ from handrail.estimators.contexts import (
 from handrail.policies.model import Arrays, OpenRound
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ledger, Record, Rules, new_record
-from handrail.vectors import padded
+from handrail.vectors import aligned, padded
 
 __all__ = [
     "CERTIFIED",
@@ -284,6 +284,12 @@ def refresh(
         multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
 
 
+def _zeros(*shape: int) -> Floats:
+    array = aligned(*shape)
+    array.fill(0.0)
+    return array
+
+
 class ContextModel:
     """Ridge regression in the space of the features.
 
@@ -303,12 +309,12 @@ class ContextModel:
         self.rules = rules
         self.ledger = new_record(LEDGER)
         self.features = features
-        self.design = np.zeros((dim, padded(dim)))
-        self.inverse = np.zeros((dim, padded(dim)))
+        self.design = _zeros(dim, padded(dim))
+        self.inverse = _zeros(dim, padded(dim))
         np.fill_diagonal(self.design, ridge)
         np.fill_diagonal(self.inverse, 1.0 / ridge)
-        self.rows = np.zeros((WAITING, padded(dim)))
-        self.vectors = np.zeros((VECTORS, padded(dim)))
+        self.rows = _zeros(WAITING, padded(dim))
+        self.vectors = _zeros(VECTORS, padded(dim))
         self.columns = np.empty((dim, 0))
         self.room = np.empty((ROOM, 0))
 
@@ -322,8 +328,8 @@ class ContextModel:
         features = self._features(given)
         width = padded(len(features))
         if width != self.room.shape[1]:
-            self.columns = np.empty((len(self.inverse), width))
-            self.room = np.empty((ROOM, width))
+            self.columns = aligned(len(self.inverse), width)
+            self.room = aligned(ROOM, width)
         return decide_contexts(
             self.rules,
             self.ledger,

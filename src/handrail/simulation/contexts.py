@@ -16,7 +16,6 @@ from handrail.estimators.contexts import load_features
 from handrail.policies.contexts import (
     CERTIFIED,
     LOWER_ROW,
-    ROOM,
     UPPER_ROW,
     decide_columns,
     refresh,
@@ -67,6 +66,7 @@ def run_contexts(
     actions: Ints,
     radii: Floats,
     boundaries: Floats,
+    room: Floats,
     design: Floats,
     rows: Floats,
     inverse: Floats,
@@ -84,10 +84,11 @@ def run_contexts(
         The stream of each action: its reward in round t is number t.
     radii, boundaries : numpy.ndarray
         From `handrail.simulation.radii.tabulate_radii`, as far as they are tabulated.
+    room : numpy.ndarray
+        (ROOM, lanes).
     design, rows, inverse, vectors : numpy.ndarray
         The state of a `handrail.policies.contexts.ContextModel`.
     """
-    room = np.empty((ROOM, columns.shape[2]))
     done = 0
     while done < len(columns):
         done = _play_rounds(

@@ -15,7 +15,7 @@ from handrail.environments.problem import ContextProblem, FixedProblem, Problem
 from handrail.environments.rewards import REWARDS
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.contexts import ContextModel
+from handrail.policies.contexts import ROOM, ContextModel
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
 from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
 from handrail.simulation.contest import run_fixed
@@ -25,7 +25,7 @@ from handrail.simulation.meter import new_meter
 from handrail.simulation.radii import tabulate_radii
 from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop
-from handrail.vectors import padded
+from handrail.vectors import aligned, padded
 
 __all__ = ["Entry"]
 
@@ -133,14 +133,15 @@ def _run_contexts(
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
     tables = _radii(state[0].tobytes(), rounds)
+    room = aligned(ROOM, padded(problem.actions))
     for start in range(0, rounds, portion):
         if stop.is_set():
             raise Interrupted
         features, means, baselines = problem.bring(run, start, min(start + portion, rounds))
-        columns = np.empty((len(features), problem.dim, padded(problem.actions)))
+        columns = aligned(len(features), problem.dim, padded(problem.actions))
         best = np.empty(len(features))
         load_rounds(features, means, problem.feature_bound, columns, best)
-        given = [*state, columns, means, best, baselines, *how, *tables, *learned]
+        given = [*state, columns, means, best, baselines, *how, *tables, room, *learned]
         run_contexts(*given)
 
 
