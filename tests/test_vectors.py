@@ -7,7 +7,20 @@ import pytest
 
 from handrail.compiled import compiled
 from handrail.records import Floats
-from handrail.vectors import LANES, larger, load, padded, root, splat, store, total, within
+from handrail.vectors import (
+    LANES,
+    aligned,
+    first_with,
+    larger,
+    load,
+    padded,
+    root,
+    splat,
+    store,
+    total,
+    within,
+    without,
+)
 
 
 @compiled
@@ -23,13 +36,17 @@ def _everything(one: Floats, other: Floats, number: float, result: Floats) -> No
             store(larger(a, b), result[5], j)
             result[6, j] = total(a)
             result[6, j + 1] = within(a, number)
+            result[6, j + 2] = first_with(a, one[i, j + 3])
+            result[6, j + 3] = first_with(a, number)
+            store(without(a, i + 2), result, 7, j)
+            store(without(without(b, -1), LANES), result, 8, j)
 
 
 def test_compiled_and_uncompiled() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.standard_normal((2, 5, 3 * LANES)) * 10.0 ** rng.integers(-9, 9, (2, 5, 24))
     one[0, 3], other[0, 3], one[1, 4], other[1, 5] = np.nan, 1.0, -np.inf, np.nan
-    found, expected = np.zeros((2, 7, one.shape[1]))
+    found, expected = np.zeros((2, 9, one.shape[1]))
     _everything(one, other, 0.7, found)
     with np.errstate(invalid="ignore"):
         getattr(_everything, "py_func", _everything)(one, other, 0.7, expected)
@@ -53,3 +70,12 @@ def test_within() -> None:
 @pytest.mark.parametrize(("size", "expected"), [(1, 8), (7, 8), (8, 8), (9, 16), (20, 24)])
 def test_padded(size: int, expected: int) -> None:
     assert padded(size) == expected
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 8), (5, 20, 24)])
+def test_aligned(shape: tuple[int, ...]) -> None:
+    for _ in range(20):
+        array = aligned(*shape)
+        assert array.shape == shape
+        assert array.flags.c_contiguous
+        assert array.ctypes.data % 64 == 0

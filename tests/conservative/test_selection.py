@@ -136,3 +136,15 @@ def test_the_baseline_is_left_when_an_awaited_action_becomes_safe(
     action = select(selection, upper, lower, margin, baseline, mean, leader)
     top = awaited(selection, upper, lower, certified, baseline, mean)
     assert (action != baseline) == (top + lift >= 0.0)
+
+
+@given(
+    st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 0.5, 1.0, math.inf]), max_size=34),
+    st.integers(-1, 34),
+    st.integers(-1, 34),
+)
+def test_the_first_of_the_largest(values: list[float], skip: int, other: int) -> None:
+    """Of any number of actions: eight at a time or one by one, ties go to the lowest index."""
+    left = [k for k in range(len(values)) if k not in (skip, other)]
+    expected = max(left, key=lambda k: values[k], default=-1)
+    assert most_optimistic(np.array(values, float), skip, other) == expected

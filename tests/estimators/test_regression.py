@@ -10,8 +10,10 @@ from handrail.estimators.contexts import (
     add_rows,
     bound_contexts,
     complete_design,
+    follow_total,
     lanes,
     learn_context,
+    learn_known,
     load_features,
     rebuild_contexts,
 )
@@ -95,6 +97,28 @@ def test_contexts_equal_the_normal_equations(dim: int) -> None:
     np.testing.assert_allclose(inverse, fresh, rtol=1e-7, atol=1e-13)
     np.testing.assert_allclose(theta, fresh_theta, atol=1e-12)
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 8, 20])
+def test_what_is_known_of_a_row_gives_the_same(dim: int) -> None:
+    """Given phi' V^-1 phi and <theta_hat, phi>; V^-1 x follows, x the sum of the rows."""
+    rng = np.random.default_rng(dim)
+    ledger = new_record(LEDGER)
+    design, inverse = _matrix(dim, 0.3), _matrix(dim, 1.0 / 0.3)
+    waiting = np.zeros((WAITING, padded(dim)))
+    response, theta, step, weighed = np.zeros((4, padded(dim)))
+    rows, rewards = rng.standard_normal((1000, dim)), rng.standard_normal(1000)
+    state = (design, waiting, inverse, response, theta, step)
+    for row, reward in zip(rows, rewards, strict=True):
+        square, mean = float(row @ inverse[:, :dim] @ row), float(theta[:dim] @ row)
+        product = float(weighed[:dim] @ row)
+        learn_known(ledger[0], *state, row, float(reward), square, mean)
+        follow_total(square, product, step, weighed)
+    full = 0.3 * np.eye(dim) + rows.T @ rows
+    np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
+    np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
+    np.testing.assert_allclose(weighed[:dim], np.linalg.solve(full, rows.sum(axis=0)), atol=1e-12)
+    assert not weighed[dim:].any()
 
 
 @pytest.mark.parametrize("dim", [1, 5, 8, 33])
