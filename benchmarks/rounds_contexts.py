@@ -29,7 +29,7 @@ from handrail.simulation.blocks import entry
 from handrail.simulation.contexts import load_rounds, run_contexts
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.simulation.meter import new_meter
-from handrail.vectors import padded
+from handrail.vectors import aligned, padded
 
 SIZES = {(20, 20): 4096, (30, 100): 1024}
 """Rounds by actions and dimension: one portion again and again."""
@@ -85,7 +85,7 @@ def measure(actions: int, dim: int, rounds: int) -> dict[str, list[float]]:
     size = entries._PORTION // (actions * dim)
     times = rounds // size
     features, means, _ = problem.bring(0, 0, size)
-    columns, best = np.empty((size, dim, padded(actions))), np.empty(size)
+    columns, best = aligned(size, dim, padded(actions)), np.empty(size)
     load = partial(load_rounds, features, means, problem.feature_bound, columns, best)
     load()
     rng = np.random.default_rng(0)

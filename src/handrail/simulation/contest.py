@@ -460,7 +460,7 @@ def run_fixed(
         if conservative and not _leader_is_safe(
             rules, ledger, standing, boundaries, small, members, means, beta, mean
         ):
-            psi = tabulatedtabulated_psi(rules, boundaries, ledger.rewards)
+            psi = tabulated_psi(rules, boundaries, ledger.rewards)
             arm, event, top = _choose(
                 rules, ledger, standing, psi, gram, wide, small, members, means, beta, baseline
             )
