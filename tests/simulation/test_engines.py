@@ -208,6 +208,34 @@ def test_widths_that_do_not_fall_at_first(name: str, delta: float) -> None:
                 same(arms(means, baseline), name, 400, run=run, alpha=0.3, noise=0.5, **chosen)
 
 
+@pytest.mark.parametrize("selection", ["two-step", "largest-lower", "constrained"])
+def test_a_leap_across_a_checkpoint(selection: str) -> None:
+    """An arm that earns more than a round costs but less than the slack it uses up.
+
+    Before a checkpoint its margin falls, after it rises: sure of the end of a leap is not sure of
+    what lies between.
+    """
+    mine = handrail.Algorithm("mine", "means", "oracle", selection, "checkpoints")
+    for every in (100, 300, 1000):
+        for run in range(6):
+            for worth in (0.46, 0.48, 0.495):
+                problem = arms([0.5, worth, 0.0, 0.1], 0)
+                chosen: dict[str, Any] = {"alpha": 0.1, "points": 1, "delta": 0.5}
+                same(problem, mine, 6000, run=run, checkpoint_every=every, noise=0.1, **chosen)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_width_that_moves_at_random(name: str) -> None:
+    """`ucb1` over random problems: bounds of arms that are not played move too."""
+    rng = np.random.default_rng(16)
+    for run in range(60):
+        count = int(rng.integers(2, 7))
+        means = rng.uniform(0.3, 1.0, count)
+        alpha = float(rng.choice([0.02, 0.1, 0.3, 0.6]))
+        problem = arms(means, int(rng.integers(count)))
+        same(problem, name, 6000, run=run, points=1, alpha=alpha, width="ucb1", checkpoint_every=99)
+
+
 @pytest.mark.parametrize("width", ["wu", "ucb1", "mixture"])
 def test_beyond_the_tables(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Widths and boundaries that are not tabulated are computed."""
