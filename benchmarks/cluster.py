@@ -32,8 +32,8 @@ from handrail.simulation.store import MemoryStore
 RESULTS = Path(__file__).resolve().parent.parent / "out" / "cluster.json"
 WORKERS = 2
 SWEEP = 10**13
-ROUNDS_A_BLOCK = 50 * 10**6
-"""Of a sweep: 50 runs of a million rounds."""
+ROUNDS_A_BLOCK = 50 * 10**7
+"""Of a sweep: 50 runs of ten million rounds."""
 
 
 class Relay:
