@@ -1,6 +1,6 @@
-"""Runs of the multi-armed algorithms: round by round, and with exact shortcuts.
+"""Runs of the multi-armed algorithms, with exact shortcuts.
 
-Both call the rules of the policies. The fast path rests on these facts:
+The plain path (`handrail.simulation.plain`) decides every round. This one rests on these facts:
 
 - With a width that depends on an arm's plays only, playing an arm moves that arm's bounds alone:
   the most optimistic arm stays so until it falls behind the runner-up. With one that grows with
@@ -43,13 +43,12 @@ from handrail.conservative.past import (
 from handrail.conservative.selection import OPTIMISTIC_EVENT, awaited, leads, most_optimistic
 from handrail.environments.rewards import BERNOULLI, draw, successes
 from handrail.estimators.means import bound_mean, learn_mean
-from handrail.policies.arms import decide_arms, reward_arms
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 from handrail.simulation.leaps import held_rounds, stays_safe
 from handrail.simulation.meter import PATIENCE, end_rounds, record_fixed
 from handrail.simulation.radii import tabulated_psi
 
-__all__ = ["run_arms", "run_arms_plain", "tabulate"]
+__all__ = ["run_arms", "tabulate"]
 
 _LEAP: Final = 8
 """Rounds from which on a leap is cheaper than going through them."""
@@ -83,43 +82,6 @@ def tabulate(rules_: Record, widths: Floats, boundaries: Floats) -> int:
         if count > 0 and not boundaries[count] >= boundaries[count - 1]:
             settled = max(settled, count)
     return settled
-
-
-@compiled
-def run_arms_plain(
-    rules_: Record,
-    ledger_: Record,
-    meter_: Record,
-    means: Floats,
-    baseline: int,
-    kind: int,
-    noise: float,
-    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
-    grid: Ints,
-    curve: Floats,
-    actions: Ints,
-    halt: Ints,
-) -> None:
-    """Play one run round by round; see `run_arms`."""
-    ledger = ledger_[0]
-    meter = meter_[0]
-    mean = means[baseline]
-    plays = np.zeros(means.size, np.int64)
-    counts = np.zeros(means.size, np.int64)
-    sums = np.zeros(means.size)
-    work = np.empty((3, means.size))
-    for point in range(grid.size):
-        while ledger.rounds < grid[point]:
-            if halt[0] != 0:
-                return
-            choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
-            arm = choice[ACTION]
-            if ledger.pending > 0:
-                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
-                reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
-            start = ledger.rounds - 1
-            end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
-        record_fixed(meter, ledger, plays, means, mean, curve, point)
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Runs of the linear algorithms over fixed arms, with exact shortcuts.
 
-The plain path (`handrail.simulation.fixed`) looks at all arms in every round. This one rests on
+The plain path (`handrail.simulation.plain`) looks at all arms in every round. This one rests on
 these facts:
 
 - The arms that take turns can be followed among themselves (`handrail.estimators.contest`), and
@@ -22,25 +22,11 @@ from typing import Final
 
 import numpy as np
 
-from handrail.bounds.ellipsoid import DETERMINANT
 from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.choice import ACTION, EVENT, choose, would_be_safe
-from handrail.conservative.ledger import add, record_holds, record_plays
-from handrail.conservative.past import (
-    NONE,
-    ORACLE,
-    SELF_NORMALISED,
-    martingale,
-    self_normalised,
-)
-from handrail.conservative.selection import (
-    BASELINE_EVENT,
-    OPTIMISTIC_EVENT,
-    SAFE_EVENT,
-    awaited,
-)
-from handrail.counter import normals
-from handrail.environments.rewards import BERNOULLI, draw
+from handrail.conservative.ledger import record_holds
+from handrail.conservative.past import NONE
+from handrail.conservative.selection import BASELINE_EVENT, OPTIMISTIC_EVENT, awaited
 from handrail.estimators.contest import (
     CROSS,
     CROSSES,
@@ -49,7 +35,6 @@ from handrail.estimators.contest import (
     MOST,
     TURNS,
     WEIGHTS,
-    add_streak,
     outsider_square,
     set_base,
     settle,
@@ -60,13 +45,12 @@ from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.fixed import REBUILD_EVERY
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 from handrail.simulation.leaps import held_rounds
-from handrail.simulation.meter import PATIENCE, Meter, end_streak, record_fixed, trace
+from handrail.simulation.meter import PATIENCE, end_streak, record_fixed, trace
 from handrail.simulation.radii import tabulated_psi, tabulated_radius
 from handrail.simulation.standing import (
     AHEAD,
     CLOSED,
     FLOORS,
-    REACH,
     SMALL_ROWS,
     UPPER,
     WIDE_ROWS,
@@ -77,12 +61,10 @@ from handrail.simulation.standing import (
     rank,
     renew,
 )
+from handrail.simulation.streaks import DRAWN, certified, play_streak
 from handrail.vectors import padded
 
 __all__ = ["run_fixed"]
-
-_DRAWN: Final = 64
-"""Rewards of an arm that are drawn at a time."""
 
 # Rows of `wide` besides those of others.
 _LOWER: Final = WIDE_ROWS
@@ -91,43 +73,6 @@ _NOW_MEAN: Final = WIDE_ROWS + 2
 _NOW_CROSS: Final = WIDE_ROWS + 3
 _NOW_SQUARES: Final = WIDE_ROWS + 4
 _ROWS: Final = WIDE_ROWS + 5
-
-
-@compiled
-def _draw_more(
-    kind: int, mean: float, noise: float, key: np.uint64, first: int, rewards: Floats, arm: int
-) -> None:
-    """Draw an arm's next rewards."""
-    if kind == BERNOULLI:
-        for i in range(_DRAWN):
-            rewards[arm, i] = draw(kind, mean, noise, key, first + i)
-        return
-    normals(key, first, rewards[arm])
-    for i in range(_DRAWN):
-        rewards[arm, i] = mean + noise * rewards[arm, i]
-
-
-@inlined
-def _certified(
-    rules: Rules,
-    ledger: Ledger,
-    psi: float,
-    earned: float,
-    centre: float,
-    square: float,
-    beta: float,
-    truth: float,
-    mean: float,
-    lower: float,
-    cross: float,
-    own: float,
-) -> float:
-    """Return past_and_now of an arm with these true mean, mean, lower bound, y and G_aa."""
-    if rules.past == SELF_NORMALISED:
-        return self_normalised(rules, centre + mean, square + 2.0 * cross + own, beta)
-    if rules.past == ORACLE:
-        return earned + truth
-    return martingale(rules, ledger, psi) + max(lower, 0.0)
 
 
 @inlined
@@ -148,7 +93,7 @@ def _leader_is_safe(
         return False
     mean = small[MEANS, lead]
     own = small[lead, lead]
-    certified = _certified(
+    worth = certified(
         rules,
         ledger,
         tabulated_psi(rules, boundaries, ledger.rewards),
@@ -162,7 +107,7 @@ def _leader_is_safe(
         small[CROSSES, lead],
         own,
     )
-    return would_be_safe(rules, ledger, certified, baseline_mean)
+    return would_be_safe(rules, ledger, worth, baseline_mean)
 
 
 @lean
@@ -193,7 +138,7 @@ def _choose(
         width = beta * math.sqrt(max(wide[_NOW_SQUARES, arm], 0.0))
         wide[UPPER, arm] = wide[_NOW_MEAN, arm] + width
         wide[_LOWER, arm] = wide[_NOW_MEAN, arm] - width
-        wide[_CERTIFIED, arm] = _certified(
+        wide[_CERTIFIED, arm] = certified(
             rules,
             ledger,
             psi,
@@ -209,10 +154,10 @@ def _choose(
         )
     upper = wide[UPPER, : means.size]
     lower = wide[_LOWER, : means.size]
-    certified = wide[_CERTIFIED, : means.size]
+    sums = wide[_CERTIFIED, : means.size]
     mean = means[baseline]
-    top = awaited(rules.selection, upper, lower, certified, baseline, mean)
-    choice = choose(rules, ledger, upper, lower, certified, 0.0, baseline, mean)
+    top = awaited(rules.selection, upper, lower, sums, baseline, mean)
+    choice = choose(rules, ledger, upper, lower, sums, 0.0, baseline, mean)
     return choice[ACTION], choice[EVENT], top
 
 
@@ -245,115 +190,6 @@ def _find(
         renew(rules, standing, gram, wide, small, members, plays, means)
     square = outsider_square(gram, wide, small, members, standing.members, arm)
     return join(standing, gram, wide, small, members, arm, square)
-
-
-@inlined
-def _play_streak(
-    rules: Rules,
-    ledger: Ledger,
-    standing: Standing,
-    radii: Floats,
-    boundaries: Floats,
-    small: Floats,
-    row: Floats,
-    rewards: Floats,
-    arm: int,
-    member: int,
-    played: int,
-    event: int,
-    kind: int,
-    truth: float,
-    noise: float,
-    key: np.uint64,
-    beta: float,
-    mean: float,
-    limit: int,
-    meter: Meter,
-    means: Floats,
-    plays: Ints,
-    grid: Ints,
-    curve: Floats,
-    actions: Ints,
-    point: int,
-) -> tuple[float, int]:
-    """Play a member while it leads and is safe for certain.
-
-    Its own numbers follow in closed form, those of all others are bounded. Rounds to be recorded do
-    not end a streak: what is recorded must not change how numbers are rounded. Returns what was
-    earned, and the next of these rounds.
-    """
-    conservative = rules.past != NONE
-    own, before, cross = small[member, member], small[MEANS, member], small[CROSSES, member]
-    near = outer = 0.0
-    for other in range(standing.members):
-        near = max(near, abs(small[member, other]) if other != member else 0.0)
-        outer += small[REACH, other] * abs(small[member, MOST + other])
-    rows, log_det = ledger.rows, ledger.log_det
-    noted = start = ledger.rounds
-    count = 0
-    total = x = q = 0.0
-    gain = 1.0
-    while True:
-        slot = (played + count) % _DRAWN
-        if slot == 0:
-            _draw_more(kind, truth, noise, key, played + count, rewards, arm)
-        reward = rewards[arm, slot]
-        record_plays(ledger, 1, reward)
-        total += reward
-        count += 1
-        gain = 1.0 / (1.0 + count * own)
-        x = (total - count * before) * gain
-        q = count * gain * (1.0 - cross)
-        if ledger.rounds == grid[point]:
-            plays[arm] += ledger.rounds - noted
-            earned = standing.earned + (standing.earned_rest + count * truth)
-            end_streak(meter, ledger, earned, truth, mean, event, noted)
-            record_fixed(meter, ledger, plays, means, mean, curve, point)
-            noted = ledger.rounds
-            point += 1
-        if event == SAFE_EVENT or ledger.rounds >= limit:
-            break
-        if rules.width == DETERMINANT:
-            log_det = ledger.log_det - math.log(gain)
-        radius = tabulated_radius(rules, radii, rows + count, log_det)
-        now = before + own * x
-        width = radius * math.sqrt(own * gain)
-        others = max(standing.second + near * abs(x), standing.far + outer * abs(x))
-        if not now + width > others + standing.root * (radius - beta) + AHEAD:
-            break
-        if conservative:
-            certified = _certified(
-                rules,
-                ledger,
-                tabulated_psi(rules, boundaries, ledger.rewards),
-                standing.earned + (standing.earned_rest + count * truth),
-                standing.centre + x * cross + count * now,
-                standing.square + cross * q + count * (cross + own * q),
-                radius,
-                truth,
-                now,
-                now - width,
-                cross + own * q,
-                own * gain,
-            )
-            if mean > now + width or not would_be_safe(rules, ledger, certified, mean):
-                break
-    add_streak(small, row, standing.members, member, count * gain, x, q)
-    standing.centre += x * cross + count * (before + own * x)
-    standing.square += cross * q + count * (cross + own * q)
-    standing.earned, standing.earned_rest = add(
-        standing.earned, standing.earned_rest, count * truth
-    )
-    ledger.rows += count
-    if rules.width == DETERMINANT:
-        ledger.log_det -= math.log(gain)
-    plays[arm] += ledger.rounds - noted
-    if ledger.rounds > noted:
-        earned = standing.earned + standing.earned_rest
-        end_streak(meter, ledger, earned, truth, mean, event, noted)
-    if actions.size > 0:
-        trace(actions, start, ledger.rounds, arm)
-    return total, point
 
 
 @compiled
@@ -434,7 +270,7 @@ def run_fixed(
     row = np.zeros(2 * MOST)
     members, plays = np.zeros(MOST, np.int64), np.zeros(arms, np.int64)
     sums = np.zeros(arms)
-    rewards = np.zeros((arms, _DRAWN))
+    rewards = np.zeros((arms, DRAWN))
     wide[CLOSED, arms:] = -math.inf
     if conservative:
         wide[CLOSED, baseline] = -math.inf
@@ -479,7 +315,7 @@ def run_fixed(
         if not conservative and arm == baseline:
             event = BASELINE_EVENT
         limit = min(horizon, start + PATIENCE, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
-        total, point = _play_streak(
+        total, point = play_streak(
             rules, ledger, standing, radii, boundaries, small, row, rewards, arm, member,
             plays[arm], event, kind, means[arm], noise, keys[arm], beta, mean, limit,
             meter, means, plays, grid, curve, actions, point,

@@ -17,11 +17,11 @@ from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.contexts import ROOM, ContextModel
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
-from handrail.simulation.arms import run_arms, run_arms_plain, tabulate
+from handrail.simulation.arms import run_arms, tabulate
 from handrail.simulation.contest import run_fixed
 from handrail.simulation.contexts import load_rounds, run_contexts
-from handrail.simulation.fixed import run_fixed_plain
 from handrail.simulation.meter import new_meter
+from handrail.simulation.plain import run_arms_plain, run_fixed_plain
 from handrail.simulation.radii import tabulate_radii
 from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop

@@ -1,4 +1,7 @@
-"""Runs of the linear algorithms over fixed arms, round by round, by the policies' own rules."""
+"""Runs over fixed arms round by round, without a shortcut, by the policies' own rules.
+
+What the fast engine (`handrail.simulation.arms`, `handrail.simulation.contest`) is checked against.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,49 @@ from handrail.compiled import compiled
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
+from handrail.policies.arms import decide_arms, reward_arms
 from handrail.policies.fixed import REBUILD_EVERY, decide_fixed, reward_fixed
 from handrail.records import Floats, Ints, Record
 from handrail.simulation.meter import end_rounds, record_fixed
 
-__all__ = ["run_fixed_plain"]
+__all__ = ["run_arms_plain", "run_fixed_plain"]
+
+
+@compiled
+def run_arms_plain(
+    rules_: Record,
+    ledger_: Record,
+    meter_: Record,
+    means: Floats,
+    baseline: int,
+    kind: int,
+    noise: float,
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    grid: Ints,
+    curve: Floats,
+    actions: Ints,
+    halt: Ints,
+) -> None:
+    """Play one run of a multi-armed algorithm; see `handrail.simulation.arms.run_arms`."""
+    ledger = ledger_[0]
+    meter = meter_[0]
+    mean = means[baseline]
+    plays = np.zeros(means.size, np.int64)
+    counts = np.zeros(means.size, np.int64)
+    sums = np.zeros(means.size)
+    work = np.empty((3, means.size))
+    for point in range(grid.size):
+        while ledger.rounds < grid[point]:
+            if halt[0] != 0:
+                return
+            choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
+            arm = choice[ACTION]
+            if ledger.pending > 0:
+                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
+            start = ledger.rounds - 1
+            end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+        record_fixed(meter, ledger, plays, means, mean, curve, point)
 
 
 @compiled
@@ -31,7 +72,7 @@ def run_fixed_plain(
     halt: Ints,
     features: Floats,
 ) -> None:
-    """Play one run.
+    """Play one run of a linear algorithm.
 
     Parameters
     ----------
