@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from handrail.compiled import inlined
 from handrail.vectors import LANES, load, root, splat, store
 
 __all__ = ["Loop", "contexts_blas", "contexts_loop"]
@@ -107,7 +108,8 @@ def _update(
 
 
 _compile = numba.njit(nogil=True, error_model="numpy")
-_fast_widths, _fast_update = _compile(_widths), _compile(_update)
+# Compiled like the simulator's own functions, without counting references and without calls.
+_fast_widths, _fast_update = inlined(_widths), inlined(_update)
 
 
 def _in_registers(

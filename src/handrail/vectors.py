@@ -1,4 +1,4 @@
-"""Eight numbers at a time, in a register of the processor, for the inner loops of contexts.
+"""Eight numbers at a time, in a register of the processor, for inner loops.
 
 Whether the compiler vectorises a loop over short arrays, and how well, hangs on its guesses of
 their length and on what it can prove of their overlap; for the widths of 20 actions it loses half

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from handrail.bounds.ellipsoid import DETERMINANT
 from handrail.estimators.contexts import (
     WAITING,
     add_rows,
@@ -19,7 +20,7 @@ from handrail.estimators.contexts import (
 )
 from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
 from handrail.estimators.symmetric import invert
-from handrail.records import LEDGER, Floats, new_record
+from handrail.records import LEDGER, RULES, Floats, new_record
 from handrail.vectors import padded
 
 
@@ -103,7 +104,7 @@ def test_contexts_equal_the_normal_equations(dim: int) -> None:
 def test_what_is_known_of_a_row_gives_the_same(dim: int) -> None:
     """Given phi' V^-1 phi and <theta_hat, phi>; V^-1 x follows, x the sum of the rows."""
     rng = np.random.default_rng(dim)
-    ledger = new_record(LEDGER)
+    ledger, rules = new_record(LEDGER), new_record(RULES, width=DETERMINANT)
     design, inverse = _matrix(dim, 0.3), _matrix(dim, 1.0 / 0.3)
     waiting = np.zeros((WAITING, padded(dim)))
     response, theta, step, weighed = np.zeros((4, padded(dim)))
@@ -112,13 +113,15 @@ def test_what_is_known_of_a_row_gives_the_same(dim: int) -> None:
     for row, reward in zip(rows, rewards, strict=True):
         square, mean = float(row @ inverse[:, :dim] @ row), float(theta[:dim] @ row)
         product = float(weighed[:dim] @ row)
-        learn_known(ledger[0], *state, row, float(reward), square, mean)
+        learn_known(rules[0], ledger[0], *state, row, float(reward), square, mean)
         follow_total(square, product, step, weighed)
     full = 0.3 * np.eye(dim) + rows.T @ rows
     np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
     np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
     np.testing.assert_allclose(weighed[:dim], np.linalg.solve(full, rows.sum(axis=0)), atol=1e-12)
     assert not weighed[dim:].any()
+    log_det = np.linalg.slogdet(full)[1] - dim * np.log(0.3)
+    assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
 
 
 @pytest.mark.parametrize("dim", [1, 5, 8, 33])

@@ -242,7 +242,7 @@ def test_the_horizon_inside_a_streak(name: str) -> None:
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_recorded_rounds_inside_streaks(name: str) -> None:
-    """Streaks end at recorded rounds: whatever these are, the actions are the same."""
+    """Streaks go on through recorded rounds: whatever these are, the actions are the same."""
     problem = generic(7, 3, 10)
     traces = set()
     for points in (1, 2, 3, 7, 50, 499, 500):

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from handrail.bounds.ellipsoid import DETERMINANT
 from handrail.compiled import compiled, inlined
 from handrail.estimators.symmetric import invert
-from handrail.records import Floats, Ledger
+from handrail.records import Floats, Ledger, Rules
 from handrail.vectors import LANES, larger, load, padded, root, splat, store, total, within
 
 __all__ = [
@@ -239,10 +240,12 @@ def learn_context(
     _take_row(inverse, features, row, step)
     square, mean = inner(step, row), inner(theta, row)
     _learn_row(ledger, design, rows, inverse, response, theta, step, row, reward, square, mean)
+    ledger.log_det += math.log(1.0 + square)
 
 
 @inlined
 def learn_known(
+    rules: Rules,
     ledger: Ledger,
     design: Floats,
     rows: Floats,
@@ -269,6 +272,8 @@ def learn_known(
     row = rows[ledger.rows % WAITING]
     _take_row(inverse, features, row, step)
     _learn_row(ledger, design, rows, inverse, response, theta, step, row, reward, square, mean)
+    if rules.width == DETERMINANT:  # nobody else looks at it, and a logarithm takes its time
+        ledger.log_det += math.log(1.0 + square)
 
 
 @inlined
@@ -293,7 +298,7 @@ def _learn_row(
     square: float,
     mean: float,
 ) -> None:
-    """Finish a row that `_take_row` began."""
+    """Finish a row that `_take_row` began, all but log det V."""
     dim, width = inverse.shape
     den = 1.0 + square
     error = (reward - mean) / den
@@ -307,7 +312,6 @@ def _learn_row(
         for j in range(0, width, LANES):
             store(load(inverse, i, j) - factor * load(step, j), inverse, i, j)
     ledger.rows += 1
-    ledger.log_det += math.log(den)
     if ledger.rows % WAITING == 0:
         add_rows(design, rows)
 

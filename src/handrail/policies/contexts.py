@@ -254,6 +254,7 @@ def reward_columns(
     record_reward(ledger, promise, reward)
     square = room[SQUARE, action]
     learn_known(
+        rules_[0],
         ledger,
         design,
         rows,

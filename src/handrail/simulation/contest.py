@@ -292,7 +292,7 @@ def run_fixed(
             renew(rules, standing, gram, wide, small, members, plays, means)
             continue
         member = standing.lead
-        event = OPTIMISTIC_EVENT
+        event, longest = OPTIMISTIC_EVENT, PATIENCE
         if conservative and not _leader_is_safe(
             rules, ledger, standing, boundaries, small, members, means, beta, mean
         ):
@@ -311,10 +311,11 @@ def run_fixed(
                     point += 1
                 continue
             member = _find(rules, standing, gram, wide, small, members, plays, means, arm)
+            longest = 1  # the standing may be about another leader
         arm = members[member]
         if not conservative and arm == baseline:
             event = BASELINE_EVENT
-        limit = min(horizon, start + PATIENCE, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
+        limit = min(horizon, start + longest, start + REBUILD_EVERY - ledger.rows % REBUILD_EVERY)
         total, point = play_streak(
             rules, ledger, standing, radii, boundaries, small, row, rewards, arm, member,
             plays[arm], event, kind, means[arm], noise, keys[arm], beta, mean, limit,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handrail.compiled import lean
+from handrail.compiled import inlined, lean
 from handrail.conservative.ledger import constant_need
 from handrail.conservative.past import ARM_SUMS, MARTINGALE, clipped, martingale
 from handrail.conservative.schedule import CHECKPOINTS, next_checkpoint, slack
@@ -17,7 +17,16 @@ from handrail.records import Ledger, Rules
 __all__ = ["GUARD", "held_rounds", "stays_safe"]
 
 GUARD: Final = 1e-6
-"""Margins are taken as certain when they are this far from 0: rounding is below 1e-9."""
+"""Margins are taken as certain when they are this far from 0, for every 10^7 rounds begun.
+
+They are sums of as many terms in [0, 1] as there were rounds, rounded at most once an arm: 1e-9
+after 10^7 rounds.
+"""
+
+
+@inlined
+def _guard(rounds: int) -> float:
+    return GUARD * (1 + rounds // 10_000_000)
 
 
 @lean
@@ -30,7 +39,7 @@ def held_rounds(rules: Rules, ledger: Ledger, top: float, mean: float, most: int
     alpha mu_l; the slack is never above alpha mu_l (T - 1). `top` is the action's past_and_now.
     """
     required = constant_need(rules, ledger.plays + 1, ledger.rounds + 1, mean)
-    missing = required - top - GUARD
+    missing = required - top - _guard(ledger.rounds + most)
     fall = rules.alpha * mean
     if rules.schedule != CHECKPOINTS:
         return _rounds(missing, fall, most)
@@ -91,6 +100,7 @@ def stays_safe(
     """
     first = ledger.rounds + 1
     last = ledger.rounds + rounds
+    guard = _guard(last)
     extra = 0.0
     if next_checkpoint(rules, first) == next_checkpoint(rules, last):
         extra = slack(rules, last)
@@ -102,7 +112,7 @@ def stays_safe(
     else:
         # mu_a may be more than a round costs: then the first round is the one to look at.
         begin = constant_need(rules, ledger.plays + 1, first, mean)
-        if not others + truth + extra - begin > GUARD:
+        if not others + truth + extra - begin > guard:
             return False
         past = others + rounds * truth
-    return past + extra - required > GUARD
+    return past + extra - required > guard

@@ -19,10 +19,11 @@ from handrail.extras import need_extra
 __all__ = ["Progress"]
 
 _SECONDS_A_ROUND: Final = {
-    "arms": 30e-9,
-    "arms-plain": 250e-9,
-    "fixed": 550e-9,
-    "contexts": 10e-6,
+    "arms": 5e-9,
+    "arms-plain": 170e-9,
+    "fixed": 80e-9,
+    "fixed-plain": 500e-9,
+    "contexts": 3e-6,
 }
 _OTHER_SECONDS_A_ROUND: Final = 1e-6
 _WINDOW: Final = 30.0

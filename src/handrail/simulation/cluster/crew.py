@@ -49,9 +49,15 @@ class Cluster:
         # What Dask's client would tell of lost workers and schedulers, we tell ourselves.
         self._told = _LOG.level
         _LOG.setLevel(logging.CRITICAL)
-        self._client = distributed.Client(
-            address, timeout=_REACHED_WITHIN, set_as_default=False, direct_to_workers=False
-        )
+        try:
+            self._client = distributed.Client(
+                address, timeout=_REACHED_WITHIN, set_as_default=False, direct_to_workers=False
+            )
+        except BaseException as error:
+            _LOG.setLevel(self._told)
+            if not isinstance(error, Exception):
+                raise
+            raise _unanswered(address, error) from None
         try:
             self._roster = Roster(self._client)
             self._ask(self._check())
@@ -112,13 +118,23 @@ class Cluster:
 
 
 def _greet(address: str) -> None:
-    """See that a scheduler answers: Dask's client would wait for ever for other servers to."""
+    """See that a scheduler answers: Dask's client would wait for ever for other servers to.
+
+    A worker answers too, and is told from a scheduler by what it says it is.
+    """
     security = need_extra("distributed", "dask").Security()
     comm = need_extra("distributed.comm", "dask")
 
     async def greet() -> None:
         settings = security.get_connection_args("client")
-        (await comm.connect(address, timeout=_REACHED_WITHIN, **settings)).abort()
+        line = await comm.connect(address, timeout=_REACHED_WITHIN, **settings)
+        try:
+            await line.write({"op": "identity", "reply": True})
+            found = (await line.read())["type"]
+        finally:
+            line.abort()
+        if found != "Scheduler":
+            raise ValueError(f"a Dask {found.lower()} is there")
 
     async def in_time() -> None:
         await asyncio.wait_for(greet(), _REACHED_WITHIN + 1.0)
@@ -128,9 +144,13 @@ def _greet(address: str) -> None:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(asyncio.run, in_time()).result()
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, ImportError) as error:
-        why = " ".join(str(error).split()) or "no answer in time"
-        raise InputError(
-            "on",
-            f"no Dask scheduler answers at {address} ({why})",
-            "start one (dask scheduler), or see to the address, the network and the TLS settings",
-        ) from None
+        raise _unanswered(address, error) from None
+
+
+def _unanswered(address: str, error: Exception) -> InputError:
+    why = " ".join(str(error).split()) or "no answer in time"
+    return InputError(
+        "on",
+        f"no Dask scheduler answers at {address} ({why})",
+        "start one (dask scheduler), or see to the address, the network and the TLS settings",
+    )

@@ -117,7 +117,8 @@ class ClusterRun:
         watch = asyncio.create_task(self._watch())
         try:
             while True:
-                room = AHEAD * max(1, sum(self._roster.threads.values())) - len(busy)
+                window = AHEAD * max(1, sum(self._roster.threads.values()))
+                room = max(0, window - len(busy))  # the cluster may have shrunk
                 busy |= {asyncio.create_task(self._one(task)) for task in islice(waiting, room)}
                 if not busy:
                     return
@@ -129,12 +130,13 @@ class ClusterRun:
                     self._events.put(each.result())
                 busy -= done
         finally:
+            out = list(self._out)  # each is taken off the list as its coroutine ends
             ending = {*busy, watch}
             for each in ending:
                 each.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
             with suppress(OSError):
-                await self._client.cancel(list(self._out))
+                await self._client.cancel(out)
             self._out.clear()
             self._ended.set()
 

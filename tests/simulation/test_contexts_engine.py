@@ -1,0 +1,89 @@
+"""The simulator over contexts against the policies' rules, beyond a rebuild of V^-1.
+
+The simulator learns with what the decision knew and carries V^-1 x along; policies compute both
+anew. Deterministic: the false-alarm probability is 0.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.conservative.choice import ACTION, PROMISE
+from handrail.counter import children, root
+from handrail.environments.problem import ContextProblem
+from handrail.environments.rewards import REWARDS, draw
+from handrail.policies.contexts import (
+    REBUILD_EVERY,
+    ROOM,
+    ContextModel,
+    decide_contexts,
+    refresh,
+    reward_contexts,
+)
+from handrail.simulation.blocks import entry
+from handrail.simulation.experiment import Contender, Experiment
+from handrail.vectors import aligned, padded
+
+SEED, ACTIONS, DIM, ROUNDS = 3, 5, 4, 10_000
+
+
+@pytest.mark.parametrize("width", ["paper", "determinant"])
+@pytest.mark.parametrize("name", ["LinUCB", "CLUCB", "CLUCB-S", "CLUCB2", "CLUCB-Or"])
+def test_the_same_actions_as_the_policies_rules(name: str, width: str) -> None:
+    contender = Contender(name, {"ridge": 0.5, "width": width})
+    common = {} if name == "LinUCB" else {"alpha": 0.6}
+    drawing = {"actions": ACTIONS, "dim": DIM}
+    experiment = Experiment(
+        "contextual-linear", drawing, (contender,), ROUNDS, 1, 1, SEED, common, points=50
+    )
+    player = entry(experiment, contender, 0)
+    _, _, played = player.play(0, trace=True)
+    problem = player.problem
+    assert isinstance(problem, ContextProblem)
+    model = ContextModel(player.rules)
+    room, columns = aligned(ROOM, padded(ACTIONS)), aligned(DIM, padded(ACTIONS))
+    keys = children(root(SEED, 3, 0, 0), ACTIONS)
+    features, means, baselines = problem.bring(0, 0, ROUNDS)
+    learned = 0
+    for now in range(ROUNDS):
+        baseline = int(baselines[now])
+        choice = decide_contexts(
+            model.rules,
+            model.ledger,
+            features[now],
+            columns,
+            model.inverse,
+            model.vectors,
+            means[now],
+            baseline,
+            float(means[now, baseline]),
+            room,
+        )
+        action = choice[ACTION]
+        assert action == played[now], f"round {now + 1}"
+        if model.ledger["pending"][0] > 0:
+            learned += 1
+            reward = draw(
+                REWARDS[problem.rewards], means[now, action], problem.noise, keys[action], now
+            )
+            due = reward_contexts(
+                model.ledger,
+                model.design,
+                model.rows,
+                model.inverse,
+                model.vectors,
+                REBUILD_EVERY,
+                features[now, action],
+                choice[PROMISE],
+                reward,
+            )
+            if due:
+                refresh(
+                    model.rules,
+                    model.ledger,
+                    model.design,
+                    model.rows,
+                    model.inverse,
+                    model.vectors,
+                )
+    assert learned > REBUILD_EVERY
