@@ -112,6 +112,7 @@ def decide_columns(
     upper: Floats,
     lower: Floats,
     certified: Floats,
+    summed: bool,
 ) -> Choice:
     """Decide one round over contexts and count it.
 
@@ -135,6 +136,8 @@ def decide_columns(
         (ROOM, lanes).
     upper, lower, certified : numpy.ndarray
         Of its rows of these names what belongs to actions.
+    summed : bool
+        Whether features are summed for every algorithm; only self-normalised ones ask for the sum.
 
     Returns
     -------
@@ -161,8 +164,9 @@ def decide_columns(
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
     if not held:
         action = choice[ACTION]
-        for i in range(len(columns)):
-            vectors[TOTAL, i] += columns[i, action]
+        if summed or rules.past == SELF_NORMALISED:
+            for i in range(len(columns)):
+                vectors[TOTAL, i] += columns[i, action]
         if rules.past == ORACLE:
             ledger.truth, ledger.truth_rest = add(ledger.truth, ledger.truth_rest, truth[action])
     return choice
@@ -208,6 +212,7 @@ def decide_contexts(
         room[UPPER_ROW, :actions],
         room[LOWER_ROW, :actions],
         room[CERTIFIED, :actions],
+        True,
     )
 
 

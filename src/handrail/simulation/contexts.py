@@ -173,6 +173,7 @@ def _play_rounds(
             upper,
             lower,
             certified,
+            False,
         )
         action = choice[ACTION]
         due = False
