@@ -14,7 +14,7 @@ import pytest
 
 from handrail.simulation.progress import Progress, _time
 
-SECONDS = {"arms": 30e-9, "fixed": 550e-9, "contexts": 10e-6}
+SECONDS = {"arms": 5e-9, "fixed": 80e-9, "contexts": 3e-6}
 """What a round of each kind costs one worker."""
 
 
@@ -121,8 +121,8 @@ def simulate(
     return [(now - begin, clock.now - now, line) for now, line in told]
 
 
-MIXED = {"arms": 20_000_000_000, "fixed": 400_000_000, "contexts": 40_000_000}
-BLOCKS = {"arms": 50_000_000, "fixed": 2_000_000, "contexts": 200_000}
+MIXED = {"arms": 120_000_000_000, "fixed": 2_400_000_000, "contexts": 120_000_000}
+BLOCKS = {"arms": 300_000_000, "fixed": 12_000_000, "contexts": 600_000}
 
 
 @pytest.mark.parametrize("slow", [0.4, 1.0, 2.5])
