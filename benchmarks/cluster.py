@@ -90,6 +90,7 @@ def started() -> Iterator[tuple[Relay, int]]:
             held.callback(process.kill)
             processes.append(process)
             while not file.exists() or not file.read_text():
+                assert process.poll() is None, "the scheduler did not start"
                 time.sleep(0.1)
         address = json.loads(file.read_text())["address"]
         with need_extra("distributed", "dask").Client(address, set_as_default=False) as client:
