@@ -22,7 +22,7 @@ def _log_incomplete(shape: float, at: float) -> float:
 
 
 def gamma_exponential(variation: float, level: float, tuned_for: float) -> float:
-    """Return the gamma-exponential mixture boundary with scale 1, tuned for a variation and 0.05."""
+    """Return the gamma-exponential mixture boundary with scale 1, tuned for a V at 0.05."""
     spent = -2.0 * math.log(2.0 * 0.05)
     rho = tuned_for / (spent + math.log(1.0 + spent))
     start = rho * math.log(rho) - _log_incomplete(rho, rho)
@@ -49,7 +49,7 @@ def stitched(variation: float, level: float, least: float = 1.0) -> float:
 
 
 def single_line(variation: float, level: float) -> float:
-    """Return the best line for a variation known in advance: what no time-uniform bound reaches."""
+    """Return the best line for a V known in advance: a bound for all V pays for not knowing it."""
 
     def line(log_odds: float) -> float:
         slope = 1.0 / (1.0 + math.exp(-log_odds))

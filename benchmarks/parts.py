@@ -29,6 +29,7 @@ PARTS = (
     Part("policy_growth", "policies: time, memory and file size over 100,000 rounds"),
     Part("startup", "wall time of fresh processes, cold and warm"),
     Part("choices", "the measurements behind docs/decisions.md"),
+    Part("bounds", "bounds for rewards in [0, 1]: widths, and the time of a call"),
     Part("drift", "rounding of linear runs over 10^7 rounds", by_default=False),
     Part("paper", "handrail reproduce --scale paper: minutes", by_default=False),
 )

@@ -91,7 +91,7 @@ def test_tightness(level: float) -> None:
         assert bound <= 1.05 * stitched(variation, level)
 
 
-@numba.njit
+@numba.njit(nogil=True)
 def crossed(uniforms: Floats, level: float, factor: float, rule: int, mean: float) -> int:
     """Return how many runs cross a factor times the bound; the rule chooses means and predictions.
 

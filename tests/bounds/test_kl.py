@@ -119,7 +119,7 @@ def test_against_scipy(count: int, share: float, log_level: float) -> None:
 
 def test_values_by_hand() -> None:
     """B(1/2, 3/2) = pi/2, B(1/2, 5/2) = 3 pi/8, B(3/2, 3/2) = pi/8."""
-    assert kl_interval(1, 0.0, 0.05) == (0.0, pytest.approx(1.0 - 0.05 / 2.0, abs=1e-12))
+    assert kl_interval(1, 0.0, 0.05) == pytest.approx((0.0, 1.0 - 0.05 / 2.0), abs=1e-12)
     assert kl_interval(2, 0.0, 0.05)[1] == pytest.approx(1.0 - math.sqrt(0.05 * 3.0 / 8.0))
     root = math.sqrt(1.0 - 0.05 / 2.0)
     ends = pytest.approx(((1.0 - root) / 2.0, (1.0 + root) / 2.0), abs=1e-12)
@@ -161,7 +161,7 @@ def test_rare_rewards_need_less_than_the_range_does() -> None:
     assert upper - lower < 0.3 * 2.0 * arm_width(WU, 10_000, 10_000, 1, 0.5, 0.05, 0.0)
 
 
-@numba.njit
+@numba.njit(nogil=True)
 def missed(rewards: Floats, mean: float, level: float, factor: float) -> int:
     """Return how many runs have the mean outside at any time, with widths times a factor."""
     runs = 0
