@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from handrail.bounds.arm import WU, arm_width
-from handrail.bounds.kl import kl_interval
+from handrail.bounds.kl import _threshold, kl_interval
 from handrail.records import Floats
 
 RUNS, STEPS, LEVEL = 2000, 1000, 0.1
@@ -97,6 +97,18 @@ def test_ends_at_the_edges(count: int, level: float) -> None:
 def test_ends_anywhere(digits: float, share: float, level: float) -> None:
     count = int(10.0**digits)
     check_ends(count, count * share, 10.0**level)
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 32, 1000, 10**9])
+def test_the_threshold_is_no_smaller_than_it_should_be(count: int) -> None:
+    """And larger by less than 2e-13, where both series begin, too."""
+    for won in (0.0, 0.5, 1.0, 15.5, 16.0, 16.5, count / 2.0, float(count)):
+        if won <= count:
+            with localcontext() as context:
+                context.prec = 50
+                exact, share = Exact(count, won, 0.05), Decimal(won) / count
+                fit = -exact(share) if 0 < share < 1 else -exact.base
+                assert 0 <= Decimal(_threshold(count, won, 0.05)) - fit < Decimal("2e-13")
 
 
 @given(st.integers(1, 10_000), st.floats(0.001, 0.999), st.floats(-9.0, -0.1))

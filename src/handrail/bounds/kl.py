@@ -21,7 +21,7 @@ _HALF_LOG_TWO_PI: Final = 0.9189385332046727
 _HALF_LOG_HALF_PI: Final = 0.22579135264472744
 _HALF_LOG_TWO: Final = 0.34657359027997264
 _SERIES_FROM: Final = 16.0
-"""From here on four terms of Stirling's series are exact to 1e-14."""
+"""From here on four terms of Stirling's series are exact to 2e-14."""
 _NOTHING: Final = 1e-20
 """Shares below it are taken as 0, which moves no end by a bit."""
 _STEPS: Final = 50
@@ -40,7 +40,7 @@ def _stirling(x: float) -> float:
     if x >= _SERIES_FROM:
         y = 1.0 / x
         z = y * y
-        tail = 7.0 / 2880.0 - z * (31.0 / 40320.0 - z * (127.0 / 430080.0))
+        tail = 7.0 / 2880.0 - z * (31.0 / 40320.0 - z * (127.0 / 215040.0))
         return y * (z * tail - 1.0 / 24.0)
     if x <= 0.0:
         return -_HALF_LOG_TWO
