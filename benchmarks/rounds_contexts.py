@@ -23,7 +23,7 @@ from benchmarks.bare import contexts_blas, contexts_loop
 from benchmarks.contexts import THREADS
 from benchmarks.measure import Row, interleave, median, ratio, timed
 from handrail.environments.problem import ContextProblem
-from handrail.policies.contexts import ContextModel
+from handrail.policies.context_model import ContextModel
 from handrail.simulation import entry as entries
 from handrail.simulation.blocks import entry
 from handrail.simulation.contexts import load_rounds, run_contexts

@@ -15,12 +15,16 @@ FEATURES = np.array(
     [[0.9, 0.1, 0.0], [0.5, 0.5, 0.1], [0.1, 0.8, 0.4], [0.3, 0.2, 0.9], [0.6, 0.6, 0.5]]
 )
 MEANS = [0.45, 0.55, 0.65, 0.4, 0.8]
-NAMES = [row.name for row in handrail.algorithms()]
-CONSERVATIVE = [row.name for row in handrail.algorithms() if row.conservative]
+CONSERVATIVE = [
+    row.name for row in handrail.algorithms() if row.conservative and row.estimator != "none"
+]
+"""Guards are apart: they make no proposals of their own."""
 SETTINGS = [
     (row.name, setting)
     for row in handrail.algorithms()
-    for setting in (("arms",) if row.estimator == "means" else ("features", "dim"))
+    for setting in {"means": ("arms",), "linear": ("features", "dim"), "none": ("guard",)}[
+        row.estimator
+    ]
 ]
 
 
@@ -32,6 +36,7 @@ def parameters(name: str | Algorithm, setting: str, **changes: Any) -> dict[str,
         "arms": {"arms": 5, "baseline": 1},
         "features": {"features": FEATURES, "theta_bound": 1.5, "baseline": 1},
         "dim": {"dim": 3, "theta_bound": 1.5, "feature_bound": 2.0},
+        "guard": {"baseline": "old"},
     }
     given |= settings[setting]
     if row.conservative:

@@ -54,6 +54,15 @@ class Rules(Protocol):
     ridge: float
     checkpoint_every: int
     baseline_lower: float
+    knowledge: int
+    """What is known of the baseline's mean: see `handrail.conservative.baseline`."""
+    baseline_level: float
+    """The delta that goes into the interval of a mean that a guard learns."""
+    baseline_rho: float
+    learn_baseline: int
+    """1: the estimator learns from the rewards of baseline rounds too."""
+    open_arms: int
+    """1: the j-th arm ever created gets 6 / (pi j)^2 of the level; 0: each gets 1 / arms."""
 
 
 class Ledger(Protocol):
@@ -66,12 +75,12 @@ class Ledger(Protocol):
     constant: int
     """1 as long as every round had the same baseline mean."""
     baseline_mean: float
-    """The baseline mean of the latest round."""
+    """The baseline mean of the latest round, or the largest it can be."""
     spared: float
-    """Sum of the baseline means over S_b, the rounds in which the baseline was played."""
+    """Sum of the baseline means, or the smallest they can be, over S_b, its rounds."""
     spared_rest: float
     forgone: float
-    """Sum of the baseline means over S."""
+    """Sum of the baseline means, or the largest they can be, over S."""
     forgone_rest: float
     pending: int
     """Rounds of S whose reward may still come."""
@@ -85,6 +94,8 @@ class Ledger(Protocol):
     """Rewards summed in ``reward``."""
     reward: float
     reward_rest: float
+    variation: float
+    """Sum of (r_i - c_i)^2 over them, c_i what the earlier ones let expect."""
     truth: float
     """Sum of the true means over S (oracles with changing contexts)."""
     truth_rest: float
@@ -92,6 +103,16 @@ class Ledger(Protocol):
     """Rounds that a linear estimator has learned from."""
     log_det: float
     """log det V - log det(ridge I) of a linear estimator."""
+    waiting: int
+    """Baseline rounds whose reward may still come, where they are learned from."""
+    lessons: int
+    """Rewards of baseline rounds, summed in ``lesson``."""
+    lesson: float
+    lesson_rest: float
+    checkpoint: int
+    """No checkpoint comes before this round, where checkpoints are no multiples of a number."""
+    checkpoints: int
+    """Checkpoints of that kind that have passed."""
 
 
 def record_dtype(record: type) -> np.dtype[np.void]:

@@ -31,7 +31,7 @@ def test_algorithms_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_algorithms_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["algorithms"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 17
+    assert len(lines) == 25
     assert lines[0].split() == ["name", "estimator", "past", "selection", "schedule", "description"]
     assert lines[7].split()[:5] == ["CUCB2", "means", "martingale", "constrained", "every-round"]
 
@@ -59,7 +59,7 @@ def test_the_installed_command() -> None:
         text=True,
         check=True,
     )
-    assert len(json.loads(run.stdout)) == 16
+    assert len(json.loads(run.stdout)) == 24
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")

@@ -59,7 +59,7 @@ def test_tables_are_written_and_gone_on_with(
         (["--algorithms", "UCB", "--param", "LinUCB.ridge=2"], "error: LinUCB.ridge: 'LinUCB' is"),
         (["--algorithms", "UCB", "--param", "UCB.alpha=0.1"], "error: alpha: UCB does not use it"),
         (["--algorithms", "CUCB2", "--param", "alpha=2"], "error: alpha: 2 is outside (0, 1)"),
-        (["--algorithms", "CUCB2T"], "error: checkpoint_every: is required for CUCB2T"),
+        (["--algorithms", "CUCB2T"], "error: checkpoint_every: is required"),
         (["--algorithms", "UCB", "--runs", "0"], "error: runs: 0 is out of range"),
         (["--algorithms", "UCB", "--engine", "warp"], "error: engine: 'warp' is not known"),
         (["--algorithms", "UCB", "--workers", "0"], "error: workers: 0 is out of range"),

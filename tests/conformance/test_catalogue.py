@@ -32,6 +32,9 @@ def test_names() -> None:
     assert [row.name for row in handrail.algorithms()] == [
         *("UCB", "CUCB", "CUCB-Or", "CUCB-L", "CUCB-M", "CUCB-S", "CUCB2", "CUCB2T"),
         *("LinUCB", "CLUCB", "CLUCB-Or", "CLUCB-L", "CLUCB-M", "CLUCB-S", "CLUCB2", "CLUCB2T"),
+        *("HANDRAIL", "HANDRAIL-Or", "HANDRAILT"),
+        *("LinHANDRAIL", "LinHANDRAIL-Or", "LinHANDRAILT"),
+        *("GUARD", "GUARD-T"),
     ]
 
 

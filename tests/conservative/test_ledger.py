@@ -50,11 +50,11 @@ def test_need_is_what_the_definition_says(
     """(1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b(i)."""
     rules, ledger = new_record(RULES, alpha=alpha), new_record(LEDGER)
     for each, baseline in rounds:
-        record_decision(ledger[0], each, baseline, 0.0)
+        record_decision(ledger[0], each, each, baseline, 0.0)
     played = math.fsum([each for each, baseline in rounds if baseline])
     everything = math.fsum([each for each, _ in rounds] + [mean])
     wanted = (1.0 - alpha) * everything - played
-    assert need(rules[0], ledger[0], mean) == pytest.approx(wanted, abs=1e-12)
+    assert need(rules[0], ledger[0], mean, mean) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_need_with_one_mean_is_exact_at_the_round_where_a_first_play_is_paid_for() -> None:
@@ -62,9 +62,9 @@ def test_need_with_one_mean_is_exact_at_the_round_where_a_first_play_is_paid_for
     for mean in (0.41, 0.5, 0.73, 1.0):
         rules, ledger = new_record(RULES, alpha=0.05), new_record(LEDGER)
         for _ in range(19):
-            assert need(rules[0], ledger[0], mean) > 0.0
-            record_decision(ledger[0], mean, True, 0.0)
-        assert need(rules[0], ledger[0], mean) == 0.0
+            assert need(rules[0], ledger[0], mean, mean) > 0.0
+            record_decision(ledger[0], mean, mean, True, 0.0)
+        assert need(rules[0], ledger[0], mean, mean) == 0.0
 
 
 def test_promises_come_and_go_without_a_trace() -> None:
@@ -72,7 +72,7 @@ def test_promises_come_and_go_without_a_trace() -> None:
     rng = np.random.default_rng(3)
     promises = rng.uniform(0.0, 1.0, 1000)
     for promise in promises:
-        record_decision(ledger[0], 0.5, False, promise)
+        record_decision(ledger[0], 0.5, 0.5, False, promise)
     row = ledger[0]
     assert row["promised"] + row["promised_rest"] == pytest.approx(math.fsum(promises), rel=1e-15)
     for promise in rng.permutation(promises)[:-1]:
@@ -110,18 +110,18 @@ def test_slack_by_hand() -> None:
 def test_rounds_counted_at_once(mean: float, rewards: list[float], held: int) -> None:
     """Plays and holds with one baseline mean: like decisions and rewards one after the other."""
     one, two = new_record(LEDGER), new_record(LEDGER)
-    record_decision(one[0], mean, True, 0.0)
-    record_decision(two[0], mean, True, 0.0)
+    record_decision(one[0], mean, mean, True, 0.0)
+    record_decision(two[0], mean, mean, True, 0.0)
     for reward in rewards:
-        record_decision(one[0], mean, False, 0.25)
+        record_decision(one[0], mean, mean, False, 0.25)
         record_reward(one[0], 0.25, reward)
         record_plays(two[0], 1, reward)
     for _ in range(held):
-        record_decision(one[0], mean, True, 0.0)
+        record_decision(one[0], mean, mean, True, 0.0)
     record_holds(two[0], held)
     whole = [float(round(reward)) for reward in rewards]
     for reward in whole:
-        record_decision(one[0], mean, False, 0.25)
+        record_decision(one[0], mean, mean, False, 0.25)
         record_reward(one[0], 0.25, reward)
     record_plays(two[0], len(whole), sum(whole))
     for field in ("rounds", "plays", "rewards", "pending", "promised", "constant"):

@@ -40,7 +40,7 @@ def problems(draw: st.DrawFn) -> tuple[Floats, Floats, Floats, int, float]:
 def chosen(selection: int, problem: tuple[Floats, Floats, Floats, int, float]) -> int:
     upper, lower, margin, baseline, mean = problem
     leader = most_optimistic(upper, baseline)
-    return int(select(selection, upper, lower, margin, baseline, mean, leader))
+    return int(select(selection, upper, lower, margin, baseline, mean, mean, leader))
 
 
 @given(problems())
@@ -133,7 +133,7 @@ def test_the_baseline_is_left_when_an_awaited_action_becomes_safe(
     upper, lower, certified, baseline, mean = problem
     margin = certified + lift
     leader = most_optimistic(upper, baseline)
-    action = select(selection, upper, lower, margin, baseline, mean, leader)
+    action = select(selection, upper, lower, margin, baseline, mean, mean, leader)
     top = awaited(selection, upper, lower, certified, baseline, mean)
     assert (action != baseline) == (top + lift >= 0.0)
 

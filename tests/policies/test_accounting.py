@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 import handrail
-from handrail.policies.accounting import spend
+from handrail.policies.accounting import Levels, events, spend
 from support import make
 
 ZETA_3 = 1.2020569031595943
 
 
-def levels(name: str, accounting: str, **options: Any) -> tuple[float, float, float | None]:
+def levels(name: str, accounting: str, **options: Any) -> Levels:
     linear = handrail.algorithm(name).estimator == "linear"
     width = options.pop("width", "paper" if linear else "wu")
     cumulative = options.pop("cumulative", "paper")
     weights = options.pop("weights", None)
-    return spend(handrail.algorithm(name), accounting, 0.01, width, cumulative, weights)
+    row = handrail.algorithm(name)
+    return spend(row, events(row), accounting, 0.01, width, cumulative, weights)
 
 
 def test_union_by_hand() -> None:
@@ -41,9 +42,9 @@ def test_union_by_hand() -> None:
 
 def test_paper_puts_delta_everywhere_and_says_what_that_adds_up_to() -> None:
     assert levels("CLUCB2", "paper")[:2] == (0.01, 0.01)
-    assert levels("CLUCB2", "paper")[2] == pytest.approx(0.01 * (1 + math.pi**2 / 18))
-    assert levels("CUCB2", "paper")[2] == pytest.approx(0.01 * (2 * ZETA_3 + math.pi**2 / 18))
-    assert levels("CUCB", "paper", width="mixture")[2] == pytest.approx(0.01)
+    assert levels("CLUCB2", "paper").failure == pytest.approx(0.01 * (1 + math.pi**2 / 18))
+    assert levels("CUCB2", "paper").failure == pytest.approx(0.01 * (2 * ZETA_3 + math.pi**2 / 18))
+    assert levels("CUCB", "paper", width="mixture").failure == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("name", ["CUCB", "CUCB-L", "CUCB-S", "CUCB-M", "CUCB2", "CUCB2T"])

@@ -142,7 +142,7 @@ def test_while_no_reward_comes_the_promise_holds(name: str) -> None:
     Every arm but the baseline is worthless, and nothing is ever learned; the budget must stay
     >= 0 with certainty (at every tenth round for checkpoints).
     """
-    setting = "arms" if name.startswith("CU") else "features"
+    setting = "arms" if handrail.algorithm(name).estimator == "means" else "features"
     changes = {"true_means": [0.0, 0.55, 0.0, 0.0, 0.0]} if name.endswith("Or") else {}
     policy = make(name, setting, **changes)
     budget, played = 0.0, 0

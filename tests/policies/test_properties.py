@@ -196,7 +196,7 @@ def test_arm_space_is_refreshed_without_a_step_in_the_decisions(
     assert ledgers[0]["log_det"] == pytest.approx(ledgers[1]["log_det"])
 
 
-@pytest.mark.parametrize(("setting", "module"), [("features", "fixed"), ("dim", "contexts")])
+@pytest.mark.parametrize(("setting", "module"), [("features", "fixed"), ("dim", "context_model")])
 def test_a_refresh_mends_what_has_gone_astray(
     setting: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

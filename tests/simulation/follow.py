@@ -178,13 +178,15 @@ def _follow(
         while ledger.rounds < grid[point]:
             start = ledger.rounds
             arm = actions[start]
-            past = certify_fixed(rules, ledger, plays, estimate, gram, cross, means, work)
+            past = certify_fixed(
+                rules, ledger, plays, counts, sums, estimate, gram, cross, means, work
+            )
             upper, lower, certified = work[0], work[1], work[2]
-            required = need(rules, ledger, mean) if rules.selection != OPTIMISTIC else 0.0
+            required = need(rules, ledger, mean, mean) if rules.selection != OPTIMISTIC else 0.0
             extra = slack(rules, start + 1)
             for other in range(arms):
                 near[other] = tie * max(1.0, abs(certified[other]), abs(required), extra)
-            choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
+            choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean, mean)
             promise = choice[PROMISE]
             if choice[ACTION] != arm:
                 if not could_follow(
@@ -206,7 +208,7 @@ def _follow(
                 if could_lead(tie, upper, arm, baseline) and rivals > 1:
                     counted[1] += 1
             held = rules.past != NONE and arm == baseline
-            record_decision(ledger, mean, held, promise)
+            record_decision(ledger, mean, mean, held, promise)
             if not held:
                 play_fixed(gram, plays, cross, arm)
                 reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
@@ -222,6 +224,7 @@ def _follow(
                     cross,
                     REBUILD_EVERY,
                     arm,
+                    False,
                     promise,
                     reward,
                 )

@@ -12,14 +12,9 @@ from handrail.conservative.choice import ACTION, PROMISE
 from handrail.counter import children, root
 from handrail.environments.problem import ContextProblem
 from handrail.environments.rewards import REWARDS, draw
-from handrail.policies.contexts import (
-    REBUILD_EVERY,
-    ROOM,
-    ContextModel,
-    decide_contexts,
-    refresh,
-    reward_contexts,
-)
+from handrail.policies.context_model import ContextModel
+from handrail.policies.contexts import REBUILD_EVERY, decide_contexts, refresh, reward_contexts
+from handrail.policies.room import ROOM
 from handrail.simulation.blocks import entry
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.vectors import aligned, padded
@@ -55,7 +50,9 @@ def test_the_same_actions_as_the_policies_rules(name: str, width: str) -> None:
             model.inverse,
             model.vectors,
             means[now],
+            model.gone,
             baseline,
+            float(means[now, baseline]),
             float(means[now, baseline]),
             room,
         )
@@ -74,6 +71,7 @@ def test_the_same_actions_as_the_policies_rules(name: str, width: str) -> None:
                 model.vectors,
                 REBUILD_EVERY,
                 features[now, action],
+                False,
                 choice[PROMISE],
                 reward,
             )

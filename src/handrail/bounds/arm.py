@@ -16,6 +16,7 @@ from handrail.compiled import lean
 
 __all__ = [
     "ARM_WIDTHS",
+    "KL",
     "MIXTURE",
     "TWO_ZETA_3",
     "UCB1",
@@ -28,8 +29,10 @@ __all__ = [
 WU: Final = 0
 UCB1: Final = 1
 MIXTURE: Final = 2
+KL: Final = 3
+"""An interval that is not symmetric: `handrail.bounds.kl`."""
 
-ARM_WIDTHS: Final = {"wu": WU, "ucb1": UCB1, "mixture": MIXTURE}
+ARM_WIDTHS: Final = {"wu": WU, "ucb1": UCB1, "mixture": MIXTURE, "kl": KL}
 
 TWO_ZETA_3: Final = 2.4041138063191885
 """Two sides times zeta(3) = sum 1/N^3: by how much `wu` as printed overspends its delta."""
@@ -49,7 +52,7 @@ def ucb1_width(growth: float, count: float) -> float:
 
 @lean
 def arm_width(
-    width: int, plays: int, now: int, arms: int, noise: float, level: float, rho: float
+    width: int, plays: int, now: int, arms: float, noise: float, level: float, rho: float
 ) -> float:
     """Return the half-width of the confidence interval of an arm played N >= 1 times.
 
@@ -60,6 +63,8 @@ def arm_width(
     - `ucb1`: sqrt( 2 log t / N ), t the current round. It has no delta and no proved level
       here: for reference only.
     - `mixture`: the two-sided boundary at level / K, divided by N.
+
+    Where arms may be added, K is the number of which this arm's share of the level is one.
     """
     count = float(plays)
     if width == WU:

@@ -17,13 +17,28 @@ from typing import Final
 from handrail.bounds.mixture import one_sided_mixture
 from handrail.compiled import lean
 
-__all__ = ["CUMULATIVE_BOUNDS", "MIXTURE", "PAPER", "SPENT_ONE_SIDED", "SUBGAUSSIAN", "cumulative"]
+__all__ = [
+    "BERNSTEIN",
+    "CUMULATIVE_BOUNDS",
+    "MIXTURE",
+    "PAPER",
+    "SPENT_ONE_SIDED",
+    "SUBGAUSSIAN",
+    "cumulative",
+]
 
 PAPER: Final = 0
 SUBGAUSSIAN: Final = 1
 MIXTURE: Final = 2
+BERNSTEIN: Final = 3
+"""Rests on the rewards' variation rather than on their number: `handrail.bounds.bernstein`."""
 
-CUMULATIVE_BOUNDS: Final = {"paper": PAPER, "subgaussian": SUBGAUSSIAN, "mixture": MIXTURE}
+CUMULATIVE_BOUNDS: Final = {
+    "paper": PAPER,
+    "subgaussian": SUBGAUSSIAN,
+    "mixture": MIXTURE,
+    "bernstein": BERNSTEIN,
+}
 
 SPENT_ONE_SIDED: Final = math.pi**2 / 18.0
 """sum over s of 1/(3 s^2): what `paper` and `subgaussian` spend of the level put into them."""

@@ -17,12 +17,25 @@ from typing import Final
 from handrail.compiled import lean
 from handrail.records import Ledger, Rules
 
-__all__ = ["DETERMINANT", "ELLIPSOID_WIDTHS", "PAPER", "ellipsoid_radius", "radius_at"]
+__all__ = [
+    "DETERMINANT",
+    "ELLIPSOID_WIDTHS",
+    "INTERSECTION",
+    "PAPER",
+    "ellipsoid_radius",
+    "radius_at",
+]
 
 PAPER: Final = 0
 DETERMINANT: Final = 1
+INTERSECTION: Final = 2
+"""`determinant`, and over fixed arms each arm's own mean beside it."""
 
-ELLIPSOID_WIDTHS: Final = {"paper": PAPER, "determinant": DETERMINANT}
+ELLIPSOID_WIDTHS: Final = {
+    "paper": PAPER,
+    "determinant": DETERMINANT,
+    "intersection": INTERSECTION,
+}
 
 
 @lean

@@ -6,6 +6,7 @@ import math
 from typing import Final, TypeAlias
 
 from handrail.compiled import inlined, lean
+from handrail.conservative.baseline import allowance, held_margin, required
 from handrail.conservative.ledger import need, record_decision
 from handrail.conservative.past import NONE
 from handrail.conservative.schedule import slack
@@ -64,9 +65,12 @@ def _margin(certified: float, extra: float, required: float) -> float:
 
 @lean
 def would_be_safe(rules: Rules, ledger: Ledger, certified: float, mean: float) -> bool:
-    """Say whether an action with this past_and_now is safe in the coming round."""
+    """Say whether an action with this past_and_now is safe in the coming round.
+
+    For a known mean and checkpoints at multiples of a number, as the fast simulator has them.
+    """
     extra = slack(rules, ledger.rounds + 1)
-    return _margin(certified, extra, need(rules, ledger, mean)) >= 0.0
+    return _margin(certified, extra, need(rules, ledger, mean, mean)) >= 0.0
 
 
 @inlined
@@ -78,31 +82,35 @@ def choose(
     certified: Floats,
     past: float,
     baseline: int,
+    floor: float,
     mean: float,
 ) -> Choice:
     """Turn past_and_now(a), given in `certified`, into margins in place, and select.
 
-    `past` is the same bound for S alone: with it the margin of a baseline round is certified.
+    `past` is the same bound for S alone: with it the margin of a baseline round is certified. The
+    baseline's mean lies between floor and mean, which are the same where it is known.
     """
     if rules.selection == OPTIMISTIC:
         leader = most_optimistic(upper, -1)
         event = BASELINE_EVENT if leader == baseline else OPTIMISTIC_EVENT
         high, low = upper[leader], lower[leader]
         return leader, event, math.nan, high, low, max(low, 0.0), leader, math.nan, high, low, 0
-    extra = slack(rules, ledger.rounds + 1)
-    required = need(rules, ledger, mean)
+    extra = allowance(rules, ledger)
+    needed = required(rules, ledger, floor, mean)
+    held = certified[baseline]
     safe = 0
     for action in range(certified.size):
-        certified[action] = _margin(certified[action], extra, required)
+        certified[action] = _margin(certified[action], extra, needed)
         if action != baseline and certified[action] >= 0.0:
             safe += 1
     leader = most_optimistic(upper, baseline)
-    action = select(rules.selection, upper, lower, certified, baseline, mean, leader)
+    action = select(rules.selection, upper, lower, certified, baseline, floor, mean, leader)
     leader_margin, leader_upper, leader_lower = math.nan, math.nan, math.nan
     if leader >= 0:
         leader_margin, leader_upper, leader_lower = certified[leader], upper[leader], lower[leader]
     if action == baseline:
-        event, margin, high, low = BASELINE_EVENT, past + extra + mean - required, mean, mean
+        event, high, low = BASELINE_EVENT, mean, floor
+        margin = held_margin(rules, ledger, past, extra, needed, floor, mean, held)
     else:
         event = OPTIMISTIC_EVENT if action == leader else SAFE_EVENT
         margin, high, low = certified[action], upper[action], lower[action]
@@ -130,10 +138,13 @@ def conclude(
     certified: Floats,
     past: float,
     baseline: int,
+    floor: float,
     mean: float,
 ) -> tuple[Choice, bool]:
-    """Choose and count the round; also say whether it is a baseline round, which nobody learns."""
-    choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean)
+    """Choose and count the round; also say whether it is a baseline round of the ledger."""
+    choice = choose(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
     held = rules.past != NONE and choice[ACTION] == baseline
-    record_decision(ledger, mean, held, choice[PROMISE])
+    record_decision(ledger, floor, mean, held, choice[PROMISE])
+    if held and rules.learn_baseline == 1:
+        ledger.waiting += 1
     return choice, held

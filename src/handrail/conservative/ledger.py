@@ -19,6 +19,8 @@ __all__ = [
     "need",
     "record_decision",
     "record_holds",
+    "record_lesson",
+    "record_missed",
     "record_plays",
     "record_reward",
     "record_waived",
@@ -35,8 +37,10 @@ def add(total: float, rest: float, value: float) -> tuple[float, float]:
 
 
 @lean
-def _same_mean(ledger: Ledger, mean: float) -> bool:
-    return ledger.rounds == 0 or (ledger.constant == 1 and mean == ledger.baseline_mean)
+def _same_mean(ledger: Ledger, low: float, high: float) -> bool:
+    if low != high:
+        return False
+    return ledger.rounds == 0 or (ledger.constant == 1 and high == ledger.baseline_mean)
 
 
 @lean
@@ -46,26 +50,27 @@ def constant_need(rules: Rules, plays: int, rounds: int, mean: float) -> float:
 
 
 @lean
-def need(rules: Rules, ledger: Ledger, mean: float) -> float:
+def need(rules: Rules, ledger: Ledger, low: float, high: float) -> float:
     """Return (1 - alpha) sum_{i <= t} mu_b(i) - sum_{S_b} mu_b if this round is not the baseline's.
 
     Notes
     -----
     While the baseline's mean never changed, it is mu_b (s + 1 - alpha t): count times mean, which
     does not depend on how the rounds were added up. Otherwise (1 - alpha) (forgone + mu_b) -
-    alpha spared, from running sums.
+    alpha spared, from running sums. Of a mean between low and high, rounds of S and this one take
+    high, rounds of S_b low.
     """
-    if _same_mean(ledger, mean):
-        return constant_need(rules, ledger.plays + 1, ledger.rounds + 1, mean)
-    given_up = ledger.forgone + ledger.forgone_rest + mean
+    if _same_mean(ledger, low, high):
+        return constant_need(rules, ledger.plays + 1, ledger.rounds + 1, high)
+    given_up = ledger.forgone + ledger.forgone_rest + high
     return (1.0 - rules.alpha) * given_up - rules.alpha * (ledger.spared + ledger.spared_rest)
 
 
 @lean
-def _count_round(ledger: Ledger, mean: float) -> None:
-    ledger.constant = 1 if _same_mean(ledger, mean) else 0
+def _count_round(ledger: Ledger, low: float, high: float) -> None:
+    ledger.constant = 1 if _same_mean(ledger, low, high) else 0
     ledger.rounds += 1
-    ledger.baseline_mean = mean
+    ledger.baseline_mean = high
 
 
 @lean
@@ -76,18 +81,22 @@ def _count_play(ledger: Ledger, mean: float) -> None:
 
 @lean
 def _count_reward(ledger: Ledger, reward: float) -> None:
+    expected = (0.5 + ledger.reward) / (1.0 + ledger.rewards)
+    ledger.variation += (reward - expected) * (reward - expected)
     ledger.rewards += 1
     ledger.reward, ledger.reward_rest = add(ledger.reward, ledger.reward_rest, reward)
 
 
 @lean
-def record_decision(ledger: Ledger, mean: float, baseline: bool, promise: float) -> None:
+def record_decision(
+    ledger: Ledger, low: float, high: float, baseline: bool, promise: float
+) -> None:
     """Count a decided round; promise = max(lower, 0) of its action as of now."""
-    _count_round(ledger, mean)
+    _count_round(ledger, low, high)
     if baseline:
-        ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, mean)
+        ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, low)
         return
-    _count_play(ledger, mean)
+    _count_play(ledger, high)
     ledger.pending += 1
     ledger.promised, ledger.promised_rest = add(ledger.promised, ledger.promised_rest, promise)
 
@@ -113,6 +122,20 @@ def record_waived(ledger: Ledger, promise: float) -> None:
     """Close a pending round without a reward: its promise stays for good."""
     _end_pending(ledger, promise)
     ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)
+
+
+@lean
+def record_lesson(ledger: Ledger, reward: float) -> None:
+    """Take the reward of a baseline round that is learned from; it is no part of sum_S r."""
+    ledger.waiting -= 1
+    ledger.lessons += 1
+    ledger.lesson, ledger.lesson_rest = add(ledger.lesson, ledger.lesson_rest, reward)
+
+
+@lean
+def record_missed(ledger: Ledger) -> None:
+    """Close a baseline round whose reward never came: the ledger has its mean already."""
+    ledger.waiting -= 1
 
 
 @lean

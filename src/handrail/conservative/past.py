@@ -8,6 +8,11 @@ References
 Y. Wu et al. (2016), Conservative bandits (`arm-sums`). A. Kazerouni et al. (2017), Conservative
 contextual linear bandits (`self-normalised`). E. Garcelon et al. (2020), Improved algorithms for
 conservative exploration in bandits, Eqs. (6), (7) and (12) (`martingale`).
+
+Notes
+-----
+`larger` rests on the events of both bounds. An algorithm with a martingale past pays for both
+already, since the action's own lower bound rests on the estimator: taking the larger is free.
 """
 
 from __future__ import annotations
@@ -15,7 +20,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.bounds.cumulative import cumulative
+from handrail.bounds.bernstein import bernstein
+from handrail.bounds.cumulative import BERNSTEIN, cumulative
 from handrail.compiled import inlined, lean
 from handrail.records import Floats, Ints, Ledger, Rules
 from handrail.vectors import LANES, larger, load, root, splat, store
@@ -23,14 +29,17 @@ from handrail.vectors import LANES, larger, load, root, splat, store
 __all__ = [
     "ARM_SUMS",
     "CLIPS",
+    "LARGER",
     "MARTINGALE",
     "NONE",
     "ORACLE",
     "PASTS",
     "SELF_NORMALISED",
     "arm_sums",
+    "bound_lanes",
     "boundary",
     "clipped",
+    "current_boundary",
     "martingale",
     "oracle_sums",
     "past_and_now",
@@ -38,6 +47,8 @@ __all__ = [
     "past_plus_now",
     "self_normalised",
     "self_normalised_lanes",
+    "sums_features",
+    "sums_rewards",
 ]
 
 NONE: Final = 0
@@ -45,6 +56,8 @@ ARM_SUMS: Final = 1
 SELF_NORMALISED: Final = 2
 MARTINGALE: Final = 3
 ORACLE: Final = 4
+LARGER: Final = 5
+"""The larger of `martingale` and `arm-sums` or `self-normalised`: both hold at once."""
 
 PASTS: Final = {
     "none": NONE,
@@ -52,6 +65,7 @@ PASTS: Final = {
     "self-normalised": SELF_NORMALISED,
     "martingale": MARTINGALE,
     "oracle": ORACLE,
+    "larger": LARGER,
 }
 
 CLIPS: Final = {"none": 0, "zero": 1}
@@ -91,6 +105,28 @@ def boundary(rules: Rules, count: int) -> float:
 
 
 @lean
+def sums_rewards(rules: Rules) -> bool:
+    """Say whether the past bound is, also, a martingale's."""
+    return rules.past in (MARTINGALE, LARGER)
+
+
+@lean
+def sums_features(rules: Rules) -> bool:
+    """Say whether a linear past bound is, also, taken along the summed features."""
+    return rules.past in (SELF_NORMALISED, LARGER)
+
+
+@lean
+def current_boundary(rules: Rules, ledger: Ledger) -> float:
+    """Return psi as of now; 0 where the past is no martingale."""
+    if not sums_rewards(rules):
+        return 0.0
+    if rules.cumulative == BERNSTEIN:
+        return bernstein(ledger.variation, rules.martingale_level) if ledger.rewards > 0 else 0.0
+    return boundary(rules, ledger.rewards)
+
+
+@lean
 def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     """Return max(sum r - psi, 0) over the rewards that came, plus the promises of the others.
 
@@ -106,13 +142,15 @@ def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
 def past_of_arms(
     rules: Rules, ledger: Ledger, psi: float, plays: Ints, lower: Floats, truth: Floats
 ) -> float:
-    """Return the past bound of S alone over fixed arms, any but `self-normalised`."""
+    """Return the past bound of S alone over fixed arms, where no features are summed."""
     if rules.past == ARM_SUMS:
         return arm_sums(rules, plays, lower)
     if rules.past == MARTINGALE:
         return martingale(rules, ledger, psi)
     if rules.past == ORACLE:
         return oracle_sums(plays, truth)
+    if rules.past == LARGER:
+        return max(martingale(rules, ledger, psi), arm_sums(rules, plays, lower))
     return 0.0
 
 
@@ -154,14 +192,30 @@ def self_normalised_lanes(
     products: Floats,
     certified: Floats,
 ) -> None:
-    """Fill in `self_normalised` of x + phi for every lane.
+    """Fill in `self_normalised` of x + phi for every lane."""
+    least = 0.0 if rules.clip_zero == 1 else -math.inf
+    bound_lanes(centre, square, beta, means, squares, products, least, certified)
+
+
+@inlined
+def bound_lanes(
+    centre: float,
+    square: float,
+    beta: float,
+    means: Floats,
+    squares: Floats,
+    products: Floats,
+    smallest: float,
+    certified: Floats,
+) -> None:
+    """Fill in the lower bound of <theta, x + phi> over the ellipsoid, but no less than smallest.
 
     Notes
     -----
     <theta_hat, x + phi> is centre + mean and ||x + phi||^2_{V^-1} = square + 2 x'V^-1 phi +
     ||phi||^2_{V^-1}.
     """
-    nothing, least = splat(0.0), splat(0.0 if rules.clip_zero == 1 else -math.inf)
+    nothing, least = splat(0.0), splat(smallest)
     for lane in range(0, means.size, LANES):
         length = square + 2.0 * load(products, lane) + load(squares, lane)
         reach = beta * root(larger(length, nothing))

@@ -1,8 +1,9 @@
 """Selections: which of the actions to play, given their bounds and margins.
 
-The baseline's mean is known, so it is an upper and a lower bound at once. It is never among the
-safe actions, and the most optimistic one only if its mean exceeds every other upper bound. Ties
-among other actions go to the lowest index.
+The baseline's mean is known, so it is an upper and a lower bound at once; where only an interval is
+known, each comparison takes the end it is about, which matters to regret alone. The baseline is
+never among the safe actions, and the most optimistic one only if its mean exceeds every other upper
+bound. Ties among other actions go to the lowest index.
 
 References
 ----------
@@ -26,6 +27,7 @@ __all__ = [
     "LARGEST_LOWER_LITERAL",
     "OPTIMISTIC",
     "OPTIMISTIC_EVENT",
+    "PROPOSAL",
     "SAFE_EVENT",
     "SELECTIONS",
     "TWO_STEP",
@@ -40,6 +42,8 @@ TWO_STEP: Final = 1
 LARGEST_LOWER: Final = 2
 LARGEST_LOWER_LITERAL: Final = 3
 CONSTRAINED: Final = 4
+PROPOSAL: Final = 5
+"""The action that somebody proposes, if safe, else the baseline."""
 
 SELECTIONS: Final = {
     "optimistic": OPTIMISTIC,
@@ -47,6 +51,7 @@ SELECTIONS: Final = {
     "largest-lower": LARGEST_LOWER,
     "largest-lower-literal": LARGEST_LOWER_LITERAL,
     "constrained": CONSTRAINED,
+    "proposal": PROPOSAL,
 }
 
 OPTIMISTIC_EVENT: Final = 0
@@ -127,10 +132,13 @@ def select(
     lower: Floats,
     margin: Floats,
     baseline: int,
+    floor: float,
     mean: float,
     leader: int,
 ) -> int:
     """Return the action to play; leader is the most optimistic action besides the baseline.
+
+    The baseline's mean lies between floor and mean.
 
     Notes
     -----
@@ -150,7 +158,7 @@ def select(
     if selection == TWO_STEP:
         return baseline
     best = _largest_safe(lower, margin, baseline)
-    threshold = mean if selection == LARGEST_LOWER else -math.inf
+    threshold = floor if selection == LARGEST_LOWER else -math.inf
     return best if best >= 0 and lower[best] > threshold else baseline
 
 

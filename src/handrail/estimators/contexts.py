@@ -201,8 +201,10 @@ def along_total(
 
 
 @inlined
-def follow_total(square: float, product: float, step: Floats, weighed: Floats) -> None:
-    """Bring V^-1 x up to date after phi was learned and added to x, both in one.
+def follow_total(
+    square: float, product: float, step: Floats, weighed: Floats, added: float
+) -> None:
+    """Bring V^-1 x up to date after phi was learned, and added to x or not, both in one.
 
     Parameters
     ----------
@@ -212,13 +214,15 @@ def follow_total(square: float, product: float, step: Floats, weighed: Floats) -
         What `learn_known` left.
     weighed : numpy.ndarray
         V^-1 x.
+    added : float
+        1 if phi was added to x, 0 if it was only learned, as of a baseline round.
 
     Notes
     -----
-    x is the sum of r phi for rewards of 1, so V^-1 x moves as theta_hat does: by
-    u (1 - x'u) / den.
+    x is the sum of r phi for rewards of 1 or 0, so V^-1 x moves as theta_hat does: by
+    u (1 - x'u) / den or -u x'u / den.
     """
-    factor = (1.0 - product) / math.sqrt(1.0 + square)
+    factor = (added - product) / math.sqrt(1.0 + square)
     for j in range(0, weighed.size, LANES):
         store(load(weighed, j) + factor * load(step, j), weighed, j)
 

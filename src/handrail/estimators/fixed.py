@@ -12,12 +12,21 @@ import math
 
 import numpy as np
 
+from handrail.bounds.arm import MIXTURE, arm_width
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, lean
+from handrail.estimators.means import share_of_arm
 from handrail.estimators.symmetric import invert, multiply
 from handrail.records import Floats, Ints, Ledger, Rules
 
-__all__ = ["along_plays", "bound_fixed", "learn_fixed", "play_fixed", "rebuild_fixed"]
+__all__ = [
+    "along_plays",
+    "bound_fixed",
+    "intersect_means",
+    "learn_fixed",
+    "play_fixed",
+    "rebuild_fixed",
+]
 
 
 @lean
@@ -31,6 +40,33 @@ def bound_fixed(
         upper[arm] = mean[arm] + width
         lower[arm] = mean[arm] - width
     return beta
+
+
+@lean
+def intersect_means(rules: Rules, counts: Ints, sums: Floats, upper: Floats, lower: Floats) -> None:
+    """Cut each arm's bounds to those of its own empirical mean, a normal mixture's.
+
+    Notes
+    -----
+    The ellipsoid holds for every direction at once and pays for all d of them: an arm that was
+    played N times has a width of about sigma sqrt(log det V / N). Its own mean pays for K arms:
+    sigma sqrt(2 log(K / level) / N). Both hold at their share of the level, so does what they have
+    in common.
+    """
+    for arm in range(counts.size):
+        if counts[arm] > 0:
+            width = arm_width(
+                MIXTURE,
+                counts[arm],
+                0,
+                share_of_arm(rules, arm),
+                rules.noise,
+                rules.estimator_level,
+                rules.arm_rho,
+            )
+            mean = sums[arm] / counts[arm]
+            upper[arm] = min(upper[arm], mean + width)
+            lower[arm] = max(lower[arm], mean - width)
 
 
 @lean

@@ -1,7 +1,9 @@
 """Spending delta: which events safety rests on, and the level each width is used at.
 
-CUCB, -L, -S rest on the arms' bounds; CLUCB, -L, -S on the ellipsoid; -M, 2 and 2T on one of
-these for the action at hand and on the martingale for the past; UCB, LinUCB and oracles on none.
+CUCB, -L, -S rest on the arms' bounds; CLUCB, -L, -S on the ellipsoid; -M, 2, 2T and HANDRAIL on one
+of these for the action at hand and on the martingale for the past; guards on the martingale alone;
+UCB, LinUCB and oracles on none. A guard that learns the baseline's mean rests on its interval too,
+and whoever has checkpoints after random gaps on their being no shorter than assumed.
 """
 
 from __future__ import annotations
@@ -21,29 +23,57 @@ ACCOUNTINGS: Final = ("union", "paper")
 
 
 class Levels(NamedTuple):
-    """What is put into the two kinds of width, and the failure probability that adds up to."""
+    """What is put into each kind of width, and the failure probability that adds up to."""
 
     estimator: float
     martingale: float
+    baseline: float
+    schedule: float
     failure: float | None
 
 
-def events(algorithm: Algorithm) -> tuple[str, ...]:
-    """Return the events the algorithm's safety rests on."""
-    if algorithm.past in ("none", "oracle"):
-        return ()
-    return ("estimator", "martingale") if algorithm.past == "martingale" else ("estimator",)
+def events(algorithm: Algorithm, learned: bool = False, gaps: bool = False) -> tuple[str, ...]:
+    """Return the events the algorithm's safety rests on.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The row of parts.
+    learned : bool, default=False
+        Whether the baseline's mean is learned. A guard has no estimator: the interval is an event
+        of its own.
+    gaps : bool, default=False
+        Whether checkpoints come after random gaps of known law.
+
+    Returns
+    -------
+    tuple of str
+        Names of events.
+    """
+    needed: list[str] = []
+    if algorithm.past not in ("none", "oracle"):
+        if algorithm.estimator != "none":
+            needed.append("estimator")
+        if algorithm.past in ("martingale", "larger"):
+            needed.append("martingale")
+        if algorithm.estimator == "none" and learned:
+            needed.append("baseline")
+    if algorithm.conservative and gaps:
+        needed.append("schedule")
+    return tuple(needed)
 
 
 def spend(
     algorithm: Algorithm,
+    needed: tuple[str, ...],
     accounting: str,
     delta: float,
     width: str,
     cumulative: str,
     weights: object,
+    spent: float = 0.0,
 ) -> Levels:
-    """Divide delta over the events.
+    """Divide delta over the events; `spent` of it is an interval's that somebody else proved.
 
     Notes
     -----
@@ -52,23 +82,21 @@ def spend(
     into it, `paper` and `subgaussian` cumulative bounds with pi^2 / 18 = 0.55 times. The total is
     delta. `paper`: delta goes into each width as printed, and the total is what it is.
     """
-    needed = events(algorithm)
     overspent = TWO_ZETA_3 if width == "wu" else 1.0
-    underspent = 1.0 if cumulative == "mixture" else SPENT_ONE_SIDED
-    if accounting == "paper":
-        estimator, martingale = delta, delta
-    else:
+    underspent = SPENT_ONE_SIDED if cumulative in ("paper", "subgaussian") else 1.0
+    left = delta - spent
+    levels = {"estimator": left, "martingale": left, "baseline": left, "schedule": left}
+    if accounting == "union":
         parts = _shares(needed, weights)
-        estimator = delta * parts.get("estimator", 1.0) / overspent
-        martingale = delta * parts.get("martingale", 1.0) / underspent
-    failure: float | None = 0.0
-    if "estimator" in needed:
-        failure = None if width == "ucb1" else estimator * overspent
-    if failure is not None and "martingale" in needed:
-        failure += martingale * underspent
-    if failure is None or not algorithm.conservative:
-        return Levels(estimator, martingale, None)
-    return Levels(estimator, martingale, min(1.0, failure))
+        levels = {event: left * parts.get(event, 1.0) for event in levels}
+        levels["estimator"] /= overspent
+        levels["martingale"] /= underspent
+    costs = {"estimator": overspent, "martingale": underspent}
+    failure: float | None = None
+    if algorithm.conservative and not ("estimator" in needed and width == "ucb1"):
+        total = spent + sum(levels[event] * costs.get(event, 1.0) for event in needed)
+        failure = min(1.0, total)
+    return Levels(**levels, failure=failure)
 
 
 def _shares(needed: tuple[str, ...], weights: object) -> dict[str, float]:

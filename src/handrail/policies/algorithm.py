@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView
-from dataclasses import asdict, dataclass
-from typing import Final
+from collections.abc import KeysView, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from handrail.errors import InputError, nearest
 
 __all__ = ["PART_NAMES", "Algorithm"]
 
 PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "estimator": ("means", "linear"),
-    "past": ("none", "arm-sums", "self-normalised", "martingale", "oracle"),
+    "estimator": ("means", "linear", "none"),
+    "past": ("none", "arm-sums", "self-normalised", "martingale", "oracle", "larger"),
     "selection": (
         "optimistic",
         "two-step",
         "largest-lower",
         "largest-lower-literal",
         "constrained",
+        "proposal",
     ),
     "schedule": ("none", "every-round", "checkpoints"),
 }
@@ -32,18 +33,23 @@ class Algorithm:
     ----------
     name : str
         What it is called in reasons, tables and saved states.
-    estimator : {"means", "linear"}
-        What is known about each action.
-    past : {"none", "arm-sums", "self-normalised", "martingale", "oracle"}
+    estimator : {"means", "linear", "none"}
+        What is known about each action; "none" is a guard's, which knows no action.
+    past : {"none", "arm-sums", "self-normalised", "martingale", "oracle", "larger"}
         The lower bound on the reward of the rounds in which the baseline was not played.
-        "arm-sums" needs means, "self-normalised" needs linear.
-    selection : {"optimistic", "two-step", "largest-lower", "largest-lower-literal", "constrained"}
-        Which action is played. "largest-lower-literal" is "largest-lower" without the
-        comparison with the baseline's mean.
+        "arm-sums" needs means, "self-normalised" needs linear; "larger" is the larger of
+        "martingale" and the one of these two that fits.
+    selection : str
+        Which action is played: "optimistic", "two-step", "largest-lower", "constrained";
+        "largest-lower-literal", which is "largest-lower" without the comparison with the
+        baseline's mean; or "proposal", which somebody else makes.
     schedule : {"none", "every-round", "checkpoints"}
         When the promise is checked.
     description : str, optional
         One sentence for the catalogue.
+    preset : mapping, optional
+        Parameters of `make_policy` that take these values where none are given. A pair of names is
+        for rewards in a declared range, and for others.
 
     Notes
     -----
@@ -63,18 +69,30 @@ class Algorithm:
     selection: str
     schedule: str
     description: str = ""
+    preset: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Check every part, and that the parts fit together."""
-        for field, known in PART_NAMES.items():
-            value = getattr(self, field)
+        for part, known in PART_NAMES.items():
+            value = getattr(self, part)
             if value not in known:
-                raise InputError(field, f"{value!r} is not known", nearest(value, known))
+                raise InputError(part, f"{value!r} is not known", nearest(value, known))
         if self.past == "arm-sums" and self.estimator != "means":
             raise InputError("past", "'arm-sums' needs the estimator 'means'", _LINEAR_PAST)
         if self.past == "self-normalised" and self.estimator != "linear":
             raise InputError("past", "'self-normalised' needs the estimator 'linear'", _MEANS_PAST)
-        loose = {self.past == "none", self.selection == "optimistic", self.schedule == "none"}
+        if (self.estimator == "none") != (self.selection == "proposal"):
+            raise InputError(
+                "selection",
+                f"{self.selection!r} does not go with the estimator {self.estimator!r}",
+                "a guard has the estimator 'none' and the selection 'proposal'",
+            )
+        if self.estimator == "none" and self.past not in ("martingale", "none"):
+            raise InputError("past", "a guard knows no action", "choose 'martingale'")
+        open_ended = self.selection == "optimistic" or (
+            self.selection == "proposal" and self.past == "none"
+        )
+        loose = {self.past == "none", open_ended, self.schedule == "none"}
         if len(loose) > 1:
             raise InputError(
                 "past",
@@ -90,14 +108,14 @@ class Algorithm:
         return self.past != "none"
 
     def keys(self) -> KeysView[str]:
-        """Return the names of the fields, as a dictionary would."""
-        return asdict(self).keys()
+        """Return the names of the fields of the catalogue, as a dictionary would."""
+        return {name: name for name in asdict(self) if name != "preset"}.keys()
 
-    def __getitem__(self, field: str) -> str:
+    def __getitem__(self, name: str) -> str:
         """Return a field by its name, as a dictionary would."""
-        if field not in self.keys():
-            raise KeyError(field)
-        return str(getattr(self, field))
+        if name not in self.keys():
+            raise KeyError(name)
+        return str(getattr(self, name))
 
 
 _LINEAR_PAST: Final = "for 'linear' choose 'self-normalised', 'martingale' or 'oracle'"

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import lean
+from handrail.conservative.baseline import CONSTANT
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import record_reward
-from handrail.conservative.past import MARTINGALE, boundary, past_of_arms, past_plus_now
+from handrail.conservative.ledger import record_lesson, record_reward
+from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
-from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.model import Arrays, OpenRound, retire
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 
@@ -26,20 +27,31 @@ def decide_arms(
     plays: Ints,
     counts: Ints,
     sums: Floats,
+    stamps: Ints,
+    gone: Ints,
     truth: Floats,
     work: Floats,
     baseline: int,
+    floor: float,
     mean: float,
 ) -> Choice:
-    """Decide one round over arms and count it: the means, any past that needs no model, choose."""
+    """Decide one round over arms and count it: the means, any past that needs no model, choose.
+
+    The baseline's mean lies between floor and mean, and within its arm's own bounds where it is
+    learned.
+    """
     rules = rules_[0]
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
-    bound_means(rules, ledger, counts, sums, upper, lower)
-    psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
+    bound_means(rules, ledger, counts, sums, stamps, upper, lower)
+    if rules.knowledge == CONSTANT and rules.learn_baseline == 1:
+        floor = max(floor, min(lower[baseline], 1.0))
+        mean = min(mean, max(upper[baseline], 0.0))
+    psi = current_boundary(rules, ledger)
     past = past_of_arms(rules, ledger, psi, plays, lower, truth)
     past_plus_now(rules, past, lower, truth, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
+    retire(gone, upper, certified)
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
     if not held:
         plays[choice[ACTION]] += 1
     return choice
@@ -47,10 +59,19 @@ def decide_arms(
 
 @lean
 def reward_arms(
-    ledger_: Record, counts: Ints, sums: Floats, arm: int, promise: float, reward: float
+    ledger_: Record,
+    counts: Ints,
+    sums: Floats,
+    arm: int,
+    held: bool,
+    promise: float,
+    reward: float,
 ) -> None:
-    """Take a reward into the ledger and the arm's mean."""
-    record_reward(ledger_[0], promise, reward)
+    """Take a reward into the ledger and the arm's mean; held: it is a baseline round's."""
+    if held:
+        record_lesson(ledger_[0], reward)
+    else:
+        record_reward(ledger_[0], promise, reward)
     learn_mean(counts, sums, arm, reward)
 
 
@@ -73,7 +94,13 @@ class ArmsModel:
         self.plays = np.zeros(arms, np.int64)
         self.counts = np.zeros(arms, np.int64)
         self.sums = np.zeros(arms)
-        self._work = np.empty((3, arms))
+        self.gone = np.zeros(arms, np.int64)
+        self._fresh()
+
+    def _fresh(self) -> None:
+        """Make room for bounds, none of them computed yet."""
+        self._stamps = np.full(self.plays.size, -1)
+        self._work = np.empty((3, self.plays.size))
 
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
@@ -83,9 +110,12 @@ class ArmsModel:
             self.plays,
             self.counts,
             self.sums,
+            self._stamps,
+            self.gone,
             given.truth,
             self._work,
             given.baseline,
+            given.floor,
             given.mean,
         )
 
@@ -95,9 +125,23 @@ class ArmsModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         reward_arms(
-            self.ledger, self.counts, self.sums, open_round.action, open_round.promise, reward
+            self.ledger,
+            self.counts,
+            self.sums,
+            open_round.action,
+            open_round.held,
+            open_round.promise,
+            reward,
         )
+
+    def grow(self, features: Floats | None) -> None:
+        """Make room for one more arm, never played."""
+        self.plays = np.append(self.plays, 0)
+        self.counts = np.append(self.counts, 0)
+        self.sums = np.append(self.sums, 0.0)
+        self.gone = np.append(self.gone, 0)
+        self._fresh()
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""
-        return {"plays": self.plays, "counts": self.counts, "sums": self.sums}
+        return {"plays": self.plays, "counts": self.counts, "sums": self.sums, "gone": self.gone}

@@ -1,9 +1,10 @@
-"""The sixteen named algorithms, each a row of parts.
+"""The named algorithms, each a row of parts.
 
 References
 ----------
 P. Auer et al. (2002) UCB; Y. Abbasi-Yadkori et al. (2011) LinUCB; Y. Wu et al. (2016) CUCB;
-A. Kazerouni et al. (2017) CLUCB; E. Garcelon et al. (2020) the others.
+A. Kazerouni et al. (2017) CLUCB; E. Garcelon et al. (2020) the others up to CLUCB2T. HANDRAIL,
+LinHANDRAIL and GUARD put sharper bounds of others into their frame; `preset` says which.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
 
 __all__ = ["algorithm", "algorithms"]
+
+_MEANS: Final = {"width": ["kl", "mixture"], "cumulative": "mixture"}
+_LINEAR: Final = {"width": "intersection", "cumulative": "mixture", "ridge": "balanced"}
+_GUARD: Final = {"width": ["kl", "mixture"], "cumulative": ["bernstein", "mixture"]}
+"""What measured best on problems other than the paper's: docs/decisions.md."""
 
 _ROWS: Final = (
     Algorithm(
@@ -80,6 +86,38 @@ _ROWS: Final = (
         "CLUCB2T", "linear", "martingale", "constrained", "checkpoints",
         "CLUCB2 with the promise checked at checkpoints.",
     ),
+    Algorithm(
+        "HANDRAIL", "means", "larger", "constrained", "every-round",
+        "The recommended one for arms: CUCB2 with sharper bounds.", _MEANS,
+    ),
+    Algorithm(
+        "HANDRAIL-Or", "means", "oracle", "constrained", "every-round",
+        "HANDRAIL with the constraint checked on the true means.", _MEANS,
+    ),
+    Algorithm(
+        "HANDRAILT", "means", "larger", "constrained", "checkpoints",
+        "HANDRAIL with the promise checked at checkpoints.", _MEANS,
+    ),
+    Algorithm(
+        "LinHANDRAIL", "linear", "larger", "constrained", "every-round",
+        "The recommended one for linear models: CLUCB2 with sharper bounds.", _LINEAR,
+    ),
+    Algorithm(
+        "LinHANDRAIL-Or", "linear", "oracle", "constrained", "every-round",
+        "LinHANDRAIL with the constraint checked on the true means.", _LINEAR,
+    ),
+    Algorithm(
+        "LinHANDRAILT", "linear", "larger", "constrained", "checkpoints",
+        "LinHANDRAIL with the promise checked at checkpoints.", _LINEAR,
+    ),
+    Algorithm(
+        "GUARD", "none", "martingale", "proposal", "every-round",
+        "Anybody's proposal if what was earned pays for it, else the baseline; no model.", _GUARD,
+    ),
+    Algorithm(
+        "GUARD-T", "none", "martingale", "proposal", "checkpoints",
+        "GUARD with the promise checked at checkpoints.", _GUARD,
+    ),
 )  # fmt: skip
 
 _BY_NAME: Final = {row.name: row for row in _ROWS}
@@ -96,9 +134,9 @@ def algorithms() -> list[Algorithm]:
     Examples
     --------
     >>> len(algorithms())
-    16
+    24
     >>> [row.name for row in algorithms() if row.schedule == "checkpoints"]
-    ['CUCB2T', 'CLUCB2T']
+    ['CUCB2T', 'CLUCB2T', 'HANDRAILT', 'LinHANDRAILT', 'GUARD-T']
     """
     return list(_ROWS)
 

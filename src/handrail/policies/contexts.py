@@ -1,31 +1,29 @@
-"""The model of the linear algorithms with features that change every round."""
+"""Rounds and rewards of the linear algorithms with features that change every round."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, inlined
+from handrail.conservative.baseline import WITHIN
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import add, record_reward
+from handrail.conservative.ledger import add, record_lesson, record_reward
 from handrail.conservative.past import (
-    MARTINGALE,
+    LARGER,
     NONE,
     ORACLE,
-    SELF_NORMALISED,
-    boundary,
+    current_boundary,
     martingale,
     past_plus_now,
     self_normalised,
     self_normalised_lanes,
+    sums_features,
+    sums_rewards,
 )
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
-    WAITING,
     along_total,
     bound_contexts,
     complete_design,
@@ -36,17 +34,27 @@ from handrail.estimators.contexts import (
     multiply,
     rebuild_contexts,
 )
-from handrail.policies.model import Arrays, OpenRound
-from handrail.policies.rounds import Round
-from handrail.records import LEDGER, Floats, Ledger, Record, Rules, new_record
-from handrail.vectors import aligned, padded
+from handrail.policies.model import retire
+from handrail.policies.room import (
+    CENTRE,
+    CERTIFIED,
+    FORGONE,
+    HELD,
+    LOWER_ROW,
+    PRODUCT,
+    RESPONSE,
+    SQUARE,
+    STEP,
+    THETA,
+    TOTAL,
+    UPPER_ROW,
+    WEIGHED,
+)
+from handrail.policies.unknown import certify_unknown
+from handrail.records import Floats, Ints, Ledger, Record, Rules
 
 __all__ = [
-    "CERTIFIED",
-    "LOWER_ROW",
-    "ROOM",
-    "UPPER_ROW",
-    "ContextModel",
+    "REBUILD_EVERY",
     "decide_columns",
     "decide_contexts",
     "refresh",
@@ -57,20 +65,11 @@ __all__ = [
 REBUILD_EVERY: Final = 1 << 12
 """Rewards after which V^-1 and theta_hat are computed afresh."""
 
-CENTRE, SQUARE, UPPER_ROW, LOWER_ROW, CERTIFIED, PRODUCT = range(6)
-"""What the rows of the room for a round hold: one number for each lane."""
-ROOM: Final = 6
-
-THETA, RESPONSE, TOTAL, WEIGHED, STEP = range(5)
-"""What the rows of a model's vectors hold: TOTAL is x, the features summed over S, and WEIGHED is
-V^-1 x, not always up to date; the last is room for a computation."""
-VECTORS: Final = 5
-
 
 @inlined
 def _past(rules: Rules, ledger: Ledger, psi: float) -> float:
     """Return the past bound of S alone, where the ledger knows it."""
-    if rules.past == MARTINGALE:
+    if sums_rewards(rules):
         return martingale(rules, ledger, psi)
     return ledger.truth + ledger.truth_rest if rules.past == ORACLE else 0.0
 
@@ -106,7 +105,9 @@ def decide_columns(
     inverse: Floats,
     vectors: Floats,
     truth: Floats,
+    gone: Ints,
     baseline: int,
+    floor: float,
     mean: float,
     room: Floats,
     upper: Floats,
@@ -128,10 +129,12 @@ def decide_columns(
         The state of a `ContextModel`; V^-1 x up to date if the past is self-normalised.
     truth : numpy.ndarray
         The true means, for oracles.
+    gone : numpy.ndarray
+        1 for each action that was retired; empty if there are none.
     baseline : int
         The baseline's action.
-    mean : float
-        The baseline's mean.
+    floor, mean : float
+        The baseline's mean lies between them.
     room : numpy.ndarray
         (ROOM, lanes).
     upper, lower, certified : numpy.ndarray
@@ -157,14 +160,27 @@ def decide_columns(
         room[UPPER_ROW],
         room[LOWER_ROW],
     )
-    if rules.past == SELF_NORMALISED:
+    if rules.knowledge == WITHIN:
+        certify_unknown(rules, past, columns, inverse, vectors, room, beta, baseline)
+        floor, mean = max(lower[baseline], 0.0), min(upper[baseline], 1.0)
+    elif rules.past == LARGER:
+        along = _certify_sum(rules, columns, vectors, room, beta)
+        for i in range(lower.size):
+            certified[i] = max(certified[i], past + max(lower[i], 0.0))
+        past = max(past, along)
+    elif sums_features(rules):
         past = _certify_sum(rules, columns, vectors, room, beta)
     elif rules.past != NONE:
         past_plus_now(rules, past, lower, truth, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, mean)
+    retire(gone, upper, certified)
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
+    if rules.knowledge == WITHIN:
+        row = HELD if held else FORGONE
+        for i in range(len(columns)):
+            vectors[row, i] += columns[i, baseline]
     if not held:
         action = choice[ACTION]
-        if summed or rules.past == SELF_NORMALISED:
+        if summed or sums_features(rules):
             for i in range(len(columns)):
                 vectors[TOTAL, i] += columns[i, action]
         if rules.past == ORACLE:
@@ -181,7 +197,9 @@ def decide_contexts(
     inverse: Floats,
     vectors: Floats,
     truth: Floats,
+    gone: Ints,
     baseline: int,
+    floor: float,
     mean: float,
     room: Floats,
 ) -> Choice:
@@ -194,8 +212,8 @@ def decide_contexts(
     rules = rules_[0]
     ledger = ledger_[0]
     beta = ellipsoid_radius(rules, ledger)
-    psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
-    if rules.past == SELF_NORMALISED:
+    psi = current_boundary(rules, ledger)
+    if sums_features(rules):
         multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
     return decide_columns(
         rules_,
@@ -206,7 +224,9 @@ def decide_contexts(
         inverse,
         vectors,
         truth,
+        gone,
         baseline,
+        floor,
         mean,
         room,
         room[UPPER_ROW, :actions],
@@ -225,12 +245,16 @@ def reward_contexts(
     vectors: Floats,
     rebuild_every: int,
     features: Floats,
+    held: bool,
     promise: float,
     reward: float,
 ) -> bool:
     """Take a reward into the ledger and the regression; say whether it is time to `refresh`."""
     ledger = ledger_[0]
-    record_reward(ledger, promise, reward)
+    if held:
+        record_lesson(ledger, reward)
+    else:
+        record_reward(ledger, promise, reward)
     response, theta, step = vectors[RESPONSE], vectors[THETA], vectors[STEP]
     learn_context(ledger, design, rows, inverse, response, theta, step, features, reward)
     return bool(ledger.rows % rebuild_every == 0)
@@ -247,6 +271,7 @@ def reward_columns(
     vectors: Floats,
     room: Floats,
     action: int,
+    held: bool,
     promise: float,
     reward: float,
 ) -> bool:
@@ -256,7 +281,10 @@ def reward_columns(
     up to date.
     """
     ledger = ledger_[0]
-    record_reward(ledger, promise, reward)
+    if held:
+        record_lesson(ledger, reward)
+    else:
+        record_reward(ledger, promise, reward)
     square = room[SQUARE, action]
     learn_known(
         rules_[0],
@@ -272,8 +300,9 @@ def reward_columns(
         square,
         room[CENTRE, action],
     )
-    if rules_[0].past == SELF_NORMALISED:
-        follow_total(square, room[PRODUCT, action], vectors[STEP], vectors[WEIGHED])
+    if sums_features(rules_[0]):
+        added = 0.0 if held else 1.0
+        follow_total(square, room[PRODUCT, action], vectors[STEP], vectors[WEIGHED], added)
     return bool(ledger.rows % REBUILD_EVERY == 0)
 
 
@@ -288,88 +317,3 @@ def refresh(
     if not math.isnan(log_det):
         ledger_[0].log_det = log_det
         multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
-
-
-def _zeros(*shape: int) -> Floats:
-    array = aligned(*shape)
-    array.fill(0.0)
-    return array
-
-
-class ContextModel:
-    """Ridge regression in the space of the features.
-
-    Parameters
-    ----------
-    rules : numpy.ndarray
-        What was agreed.
-    features : numpy.ndarray, optional
-        Phi, where the arms are fixed but too many for arm space.
-    """
-
-    keeps_features = True
-
-    def __init__(self, rules: NDArray[Any], features: Floats | None = None) -> None:
-        dim = int(rules["dim"][0])
-        ridge = float(rules["ridge"][0])
-        self.rules = rules
-        self.ledger = new_record(LEDGER)
-        self.features = features
-        self.design = _zeros(dim, padded(dim))
-        self.inverse = _zeros(dim, padded(dim))
-        np.fill_diagonal(self.design, ridge)
-        np.fill_diagonal(self.inverse, 1.0 / ridge)
-        self.rows = _zeros(WAITING, padded(dim))
-        self.vectors = _zeros(VECTORS, padded(dim))
-        self.columns = np.empty((dim, 0))
-        self.room = np.empty((ROOM, 0))
-
-    def _features(self, given: Round) -> Floats:
-        features = given.features if self.features is None else self.features
-        assert features is not None
-        return features
-
-    def decide(self, given: Round) -> Choice:
-        """Choose an action and count the round; a negative action -1 - k says row k is bad."""
-        features = self._features(given)
-        width = padded(len(features))
-        if width != self.room.shape[1]:
-            self.columns = aligned(len(self.inverse), width)
-            self.room = aligned(ROOM, width)
-        return decide_contexts(
-            self.rules,
-            self.ledger,
-            features,
-            self.columns,
-            self.inverse,
-            self.vectors,
-            given.truth,
-            given.baseline,
-            given.mean,
-            self.room,
-        )
-
-    def chosen(self, given: Round, action: int) -> Floats:
-        """Return the action's features: they are gone with the round."""
-        return np.array(self._features(given)[action])
-
-    def reward(self, open_round: OpenRound, reward: float) -> None:
-        """Learn from a reward."""
-        assert open_round.features is not None
-        state = (self.design, self.rows, self.inverse, self.vectors)
-        if reward_contexts(
-            self.ledger, *state, REBUILD_EVERY, open_round.features, open_round.promise, reward
-        ):
-            refresh(self.rules, self.ledger, *state)
-
-    def arrays(self) -> Arrays:
-        """Return all state besides the ledger, as views without the padding."""
-        complete_design(self.design, self.rows)
-        dim = len(self.design)
-        return {
-            "design": self.design[:, :dim],
-            "inverse": self.inverse[:, :dim],
-            "response": self.vectors[RESPONSE, :dim],
-            "theta": self.vectors[THETA, :dim],
-            "total": self.vectors[TOTAL, :dim],
-        }

@@ -21,7 +21,9 @@ from handrail.conservative.choice import (
 from handrail.conservative.selection import BASELINE_EVENT, EVENTS
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.identity import Identity, decision_id
+from handrail.policies.names import Action
 from handrail.policies.reasons import Facts, sentence
+from handrail.policies.rounds import Round
 from handrail.policies.units import Units
 
 __all__ = ["Decision", "Origin"]
@@ -33,6 +35,7 @@ class Origin(NamedTuple):
     policy: str
     algorithm: Algorithm
     units: Units
+    learns_baseline: bool = False
 
 
 def _given(value: float, units: Units) -> float | None:
@@ -46,8 +49,8 @@ class Decision:
     ----------
     round : int
         The round, counted from 1.
-    action : int
-        The action to play.
+    action : int or str
+        The action to play; for a guard the proposal or the baseline, as they were named.
     event : {"optimistic", "safe", "baseline"}
         Whether it is the most optimistic action, another safe one, or the baseline.
     margin : float or None
@@ -55,7 +58,7 @@ class Decision:
     upper, lower : float
         Confidence bounds of the action's mean; for the baseline, its mean.
     awaits_reward : bool
-        False for a baseline round of a conservative algorithm, which needs no reward.
+        False for a baseline round of a conservative algorithm that does not learn from it.
 
     Notes
     -----
@@ -66,7 +69,9 @@ class Decision:
         "_baseline",
         "_choice",
         "_copy",
+        "_low",
         "_mean",
+        "_names",
         "_origin",
         "action",
         "awaits_reward",
@@ -83,8 +88,7 @@ class Decision:
         copy: str | None,
         number: int,
         choice: Choice,
-        baseline: int,
-        mean: float,
+        given: Round,
     ) -> None:
         units = origin.units
         scale, low = units.scale, units.low
@@ -92,11 +96,16 @@ class Decision:
         self._origin = origin
         self._copy = copy
         self._choice = choice
-        self._baseline = baseline
-        self._mean = mean
-        self.awaits_reward = choice[EVENT] != BASELINE_EVENT or origin.algorithm.past == "none"
+        self._baseline = given.baseline
+        self._mean, self._low = given.mean, given.floor
+        if choice[EVENT] == BASELINE_EVENT:
+            self._mean, self._low = choice[UPPER], choice[LOWER]
+        self._names = given.names
+        held = choice[EVENT] == BASELINE_EVENT and origin.algorithm.past != "none"
+        self.awaits_reward = not held or origin.learns_baseline
         self.round = number
-        self.action = choice[ACTION]
+        names = given.names
+        self.action: Any = choice[ACTION] if names is None else names[choice[ACTION]]
         self.event = EVENTS[choice[EVENT]]
         self.margin = None if margin != margin else margin * scale  # noqa: PLR0124
         self.upper = choice[UPPER] * scale + low
@@ -129,17 +138,21 @@ class Decision:
             margin=self.margin,
             upper=self.upper,
             lower=self.lower,
-            baseline=None if self._baseline < 0 else self._baseline,
+            baseline=None if self._baseline < 0 else self._called(self._baseline),
             baseline_mean=(
                 units.outward(self._mean) if self._origin.algorithm.conservative else None
             ),
-            leader=None if leader < 0 else leader,
+            baseline_low=units.outward(self._low) if self._low < self._mean else None,
+            leader=None if leader < 0 else self._called(leader),
             leader_margin=_given(margin, units),
             leader_upper=units.outward(choice[LEADER_UPPER]),
             leader_lower=units.outward(choice[LEADER_LOWER]),
             safe_actions=choice[SAFE],
             reward_above=units.low,
         )
+
+    def _called(self, action: int) -> Action:
+        return action if self._names is None else self._names[action]
 
     @property
     def reason(self) -> str:

@@ -8,26 +8,32 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from handrail.bounds.ellipsoid import INTERSECTION
 from handrail.compiled import compiled, lean
+from handrail.conservative.baseline import WITHIN
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import record_reward
+from handrail.conservative.ledger import record_lesson, record_reward
 from handrail.conservative.past import (
+    LARGER,
     MARTINGALE,
     SELF_NORMALISED,
-    boundary,
+    current_boundary,
+    martingale,
     past_of_arms,
     past_plus_now,
     self_normalised,
+    sums_features,
 )
 from handrail.estimators.fixed import (
     along_plays,
     bound_fixed,
+    intersect_means,
     learn_fixed,
     play_fixed,
     rebuild_fixed,
 )
 from handrail.estimators.means import learn_mean
-from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.model import Arrays, OpenRound, retire
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Ledger, Record, Rules, new_record
 
@@ -42,6 +48,8 @@ def certify_fixed(
     rules: Rules,
     ledger: Ledger,
     plays: Ints,
+    counts: Ints,
+    sums: Floats,
     means: Floats,
     gram: Floats,
     cross: Floats,
@@ -51,19 +59,75 @@ def certify_fixed(
     """Fill in upper, lower and past_and_now of each arm (rows of work); return the past alone."""
     upper, lower, certified = work[0], work[1], work[2]
     beta = bound_fixed(rules, ledger, means, gram, upper, lower)
+    if rules.width == INTERSECTION:
+        intersect_means(rules, counts, sums, upper, lower)
     past = 0.0
-    if rules.past == SELF_NORMALISED:
+    psi = current_boundary(rules, ledger)
+    if rules.past == LARGER:
+        past = martingale(rules, ledger, psi)
+        past_plus_now(rules, past, lower, truth, certified)
+    if sums_features(rules):
         centre, square = along_plays(plays, means, cross)
-        past = self_normalised(rules, centre, square, beta)
+        along = self_normalised(rules, centre, square, beta)
+        past = max(past, along) if rules.past == LARGER else along
         for arm in range(plays.size):
-            certified[arm] = self_normalised(
+            summed = self_normalised(
                 rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
             )
+            both = rules.past == LARGER and certified[arm] > summed
+            certified[arm] = certified[arm] if both else summed
     else:
-        psi = boundary(rules, ledger.rewards) if rules.past == MARTINGALE else 0.0
         past = past_of_arms(rules, ledger, psi, plays, lower, truth)
         past_plus_now(rules, past, lower, truth, certified)
     return past
+
+
+@lean
+def certify_unknown(
+    rules: Rules,
+    ledger: Ledger,
+    plays: Ints,
+    counts: Ints,
+    sums: Floats,
+    means: Floats,
+    gram: Floats,
+    cross: Floats,
+    work: Floats,
+    baseline: int,
+) -> None:
+    """Fill in upper, lower and certified margin of each arm where the baseline's mean is learned.
+
+    Notes
+    -----
+    With n_b baseline rounds before round t, the budget of playing arm a is <theta, z>, z = phi_a +
+    sum_S phi + (n_b - (1 - alpha) t) phi_b, which the ellipsoid bounds from below; or the rewards
+    of S, less psi, plus <theta, w>, w = phi_a + (alpha n_b - (1 - alpha) (s + 1)) phi_b. Both are
+    differences: nothing is cut at 0 but the rewards of S.
+    """
+    upper, lower, certified = work[0], work[1], work[2]
+    beta = bound_fixed(rules, ledger, means, gram, upper, lower)
+    if rules.width == INTERSECTION:
+        intersect_means(rules, counts, sums, upper, lower)
+    keep = 1.0 - rules.alpha
+    held = ledger.rounds - ledger.plays
+    long = held - keep * (ledger.rounds + 1)
+    short = rules.alpha * held - keep * (ledger.plays + 1)
+    earned = martingale(rules, ledger, current_boundary(rules, ledger))
+    centre, square = along_plays(plays, means, cross)
+    own = gram[baseline, baseline]
+    for arm in range(plays.size):
+        both = gram[arm, baseline]
+        most = -math.inf
+        if rules.past != MARTINGALE:
+            length = square + 2.0 * cross[arm] + gram[arm, arm]
+            length += 2.0 * long * (cross[baseline] + both) + long * long * own
+            value = centre + means[arm] + long * means[baseline]
+            most = value - beta * math.sqrt(max(length, 0.0))
+        if rules.past != SELF_NORMALISED:
+            length = gram[arm, arm] + 2.0 * short * both + short * short * own
+            value = means[arm] + short * means[baseline]
+            most = max(most, earned + value - beta * math.sqrt(max(length, 0.0)))
+        certified[arm] = most
 
 
 @lean
@@ -71,19 +135,30 @@ def decide_fixed(
     rules_: Record,
     ledger_: Record,
     plays: Ints,
+    counts: Ints,
+    sums: Floats,
     means: Floats,
     gram: Floats,
     cross: Floats,
+    gone: Ints,
     truth: Floats,
     work: Floats,
     baseline: int,
+    floor: float,
     mean: float,
 ) -> Choice:
     """Decide one round over fixed arms in arm space and count it."""
     rules = rules_[0]
     ledger = ledger_[0]
-    past = certify_fixed(rules, ledger, plays, means, gram, cross, truth, work)
-    choice, held = conclude(rules, ledger, work[0], work[1], work[2], past, baseline, mean)
+    upper, lower, certified = work[0], work[1], work[2]
+    past = 0.0
+    if rules.knowledge == WITHIN:
+        certify_unknown(rules, ledger, plays, counts, sums, means, gram, cross, work, baseline)
+        floor, mean = max(lower[baseline], 0.0), min(upper[baseline], 1.0)
+    else:
+        past = certify_fixed(rules, ledger, plays, counts, sums, means, gram, cross, truth, work)
+    retire(gone, upper, certified)
+    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
     if not held:
         play_fixed(gram, plays, cross, choice[ACTION])
     return choice
@@ -102,12 +177,16 @@ def reward_fixed(
     cross: Floats,
     rebuild_every: int,
     arm: int,
+    held: bool,
     promise: float,
     reward: float,
 ) -> None:
     """Take a reward into the ledger and the regression, computed afresh now and then."""
     ledger = ledger_[0]
-    record_reward(ledger, promise, reward)
+    if held:
+        record_lesson(ledger, reward)
+    else:
+        record_reward(ledger, promise, reward)
     learn_mean(counts, sums, arm, reward)
     learn_fixed(ledger, means, gram, cross, arm, reward)
     if ledger.rows % rebuild_every == 0:
@@ -137,14 +216,27 @@ class FixedModel:
         self.plays = np.zeros(arms, np.int64)
         self.counts = np.zeros(arms, np.int64)
         self.sums = np.zeros(arms)
+        self.gone = np.zeros(arms, np.int64)
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Compute m, G and y from counts, for as many arms as there are."""
+        arms = len(self.features)
         self.means = np.zeros(arms)
         self.gram = np.zeros((arms, arms))
         self.cross = np.zeros(arms)
         self._work = np.empty((3, arms))
-        ridge = float(rules["ridge"][0])
-        rebuild_fixed(
-            features, ridge, self.plays, self.counts, self.sums, self.means, self.gram, self.cross
+        log_det = rebuild_fixed(
+            self.features,
+            float(self.rules["ridge"][0]),
+            self.plays,
+            self.counts,
+            self.sums,
+            self.means,
+            self.gram,
+            self.cross,
         )
+        self.ledger["log_det"] = log_det
 
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
@@ -152,12 +244,16 @@ class FixedModel:
             self.rules,
             self.ledger,
             self.plays,
+            self.counts,
+            self.sums,
             self.means,
             self.gram,
             self.cross,
+            self.gone,
             given.truth,
             self._work,
             given.baseline,
+            given.floor,
             given.mean,
         )
 
@@ -178,9 +274,20 @@ class FixedModel:
             self.cross,
             REBUILD_EVERY,
             open_round.action,
+            open_round.held,
             open_round.promise,
             reward,
         )
+
+    def grow(self, features: Floats | None) -> None:
+        """Take in the features of one more arm; the regression does not change."""
+        assert features is not None
+        self.features = np.vstack([self.features, features])
+        self.plays = np.append(self.plays, 0)
+        self.counts = np.append(self.counts, 0)
+        self.sums = np.append(self.sums, 0.0)
+        self.gone = np.append(self.gone, 0)
+        self._rebuild()
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""
@@ -188,6 +295,7 @@ class FixedModel:
             "plays": self.plays,
             "counts": self.counts,
             "sums": self.sums,
+            "gone": self.gone,
             "means": self.means,
             "gram": self.gram,
             "cross": self.cross,

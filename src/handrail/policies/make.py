@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -21,8 +21,8 @@ def make_policy(
     arms: int | None = None,
     dim: int | None = None,
     features: ArrayLike | None = None,
-    baseline: int | None = None,
-    baseline_mean: float | None = None,
+    baseline: int | str | None = None,
+    baseline_mean: float | tuple[float, float] | str | None = None,
     alpha: float | None = None,
     delta: float | None = None,
     noise: float | None = None,
@@ -30,15 +30,20 @@ def make_policy(
     mean_range: tuple[float, float] | None = None,
     theta_bound: float | None = None,
     feature_bound: float | None = None,
-    ridge: float = 1.0,
+    ridge: float | str | None = None,
     width: str | None = None,
-    cumulative: str = "paper",
+    cumulative: str | None = None,
     accounting: str = "union",
     delta_weights: Mapping[str, float] | None = None,
     tightest_at: float = 1000.0,
     clip: str = "zero",
     checkpoint_every: int | None = None,
+    checkpoints: Sequence[int] | None = None,
+    checkpoint_gap: Any = None,
     baseline_lower: float | None = None,
+    baseline_delta: float | None = None,
+    learn_baseline: bool | None = None,
+    arms_ever: int | str | None = None,
     true_means: ArrayLike | None = None,
     window: int | None = None,
     default_reward: float | None = None,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handrail.compiled import compiled
+from handrail.compiled import compiled, lean
 from handrail.conservative.choice import Choice
-from handrail.conservative.ledger import record_waived
+from handrail.conservative.ledger import record_missed, record_waived
 from handrail.policies.rounds import Round
-from handrail.records import Floats, Record
+from handrail.records import Floats, Ints, Record
 
-__all__ = ["Arrays", "Model", "OpenRound", "copy_model", "waive"]
+__all__ = ["Arrays", "Model", "OpenRound", "copy_model", "retire", "waive"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -22,13 +23,21 @@ Arrays = dict[str, NDArray[Any]]
 class OpenRound:
     """A round that waits for its reward."""
 
-    __slots__ = ("action", "closed", "features", "promise", "reward", "round", "token")
+    __slots__ = ("action", "closed", "features", "held", "promise", "reward", "round", "token")
 
     def __init__(
-        self, number: int, action: int, promise: float, features: Floats | None, token: str
+        self,
+        number: int,
+        action: int,
+        held: bool,
+        promise: float,
+        features: Floats | None,
+        token: str,
     ) -> None:
         self.round = number
         self.action = action
+        self.held = held
+        """Whether it is a baseline round, which is learned from but is no part of S."""
         self.promise = promise
         self.features = features
         self.token = token
@@ -37,7 +46,9 @@ class OpenRound:
 
     def copy(self) -> OpenRound:
         """Return a copy that can be settled apart; the features are never written to."""
-        twin = OpenRound(self.round, self.action, self.promise, self.features, self.token)
+        twin = OpenRound(
+            self.round, self.action, self.held, self.promise, self.features, self.token
+        )
         twin.reward, twin.closed = self.reward, self.closed
         return twin
 
@@ -47,6 +58,8 @@ class Model(Protocol):
 
     rules: NDArray[Any]
     ledger: NDArray[Any]
+    gone: NDArray[np.int64]
+    """1 for each fixed arm that was retired."""
     keeps_features: bool
     """Whether a round's features must be kept until its reward comes."""
 
@@ -58,6 +71,9 @@ class Model(Protocol):
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
+
+    def grow(self, features: Floats | None) -> None:
+        """Make room for one more fixed arm."""
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger, by name."""
@@ -73,6 +89,18 @@ def copy_model(model: Model) -> Model:
 
 
 @compiled
-def waive(ledger_: Record, promise: float) -> None:
+def waive(ledger_: Record, held: bool, promise: float) -> None:
     """Close a round without a reward, whatever the model: its promise stays for good."""
-    record_waived(ledger_[0], promise)
+    if held:
+        record_missed(ledger_[0])
+    else:
+        record_waived(ledger_[0], promise)
+
+
+@lean
+def retire(gone: Ints, upper: Floats, certified: Floats) -> None:
+    """Keep retired arms from being selected; their lower bounds still count for the past."""
+    for arm in range(gone.size):
+        if gone[arm] == 1:
+            upper[arm] = -math.inf
+            certified[arm] = -math.inf

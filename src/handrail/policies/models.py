@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from handrail.policies.arms import ArmsModel
-from handrail.policies.contexts import ContextModel
+from handrail.policies.context_model import ContextModel
 from handrail.policies.fixed import FixedModel
+from handrail.policies.guard_model import GuardModel
 from handrail.policies.model import Model
 from handrail.policies.parameters import Settings
 
@@ -22,6 +23,8 @@ def make_model(settings: Settings) -> Model:
     Fixed arms live in arm space as long as K^2 steps a round are no more than the K d^2 that
     features would take, and memory allows; a large catalogue of items is kept as features.
     """
+    if settings.algorithm.estimator == "none":
+        return GuardModel(settings.rules)
     if settings.algorithm.estimator == "means":
         assert settings.actions is not None
         return ArmsModel(settings.rules, settings.actions)

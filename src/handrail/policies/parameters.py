@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,16 +15,19 @@ from handrail.bounds.cumulative import CUMULATIVE_BOUNDS
 from handrail.bounds.ellipsoid import ELLIPSOID_WIDTHS
 from handrail.bounds.mixture import mixture_rho
 from handrail.conservative.past import CLIPS, PASTS
-from handrail.conservative.schedule import SCHEDULES
+from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, NoGuaranteeWarning
 from handrail.estimators.contexts import lanes, load_features
 from handrail.policies.accounting import ACCOUNTINGS, Levels, events, spend
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.gaps import Schedule, make_schedule
+from handrail.policies.knowledge import Known, know
+from handrail.policies.names import action_name
 from handrail.policies.units import Units, make_units
 from handrail.records import RULES, Floats, Record, new_record
 
-__all__ = ["DEFAULTS", "Settings", "settle", "used_parameters"]
+__all__ = ["DEFAULTS", "Settings", "resolve", "settle", "used_parameters"]
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "arms": None,
@@ -39,15 +42,20 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "mean_range": None,
     "theta_bound": None,
     "feature_bound": None,
-    "ridge": 1.0,
+    "ridge": None,
     "width": None,
-    "cumulative": "paper",
+    "cumulative": None,
     "accounting": "union",
     "delta_weights": None,
     "tightest_at": 1000.0,
     "clip": "zero",
     "checkpoint_every": None,
+    "checkpoints": None,
+    "checkpoint_gap": None,
     "baseline_lower": None,
+    "baseline_delta": None,
+    "learn_baseline": None,
+    "arms_ever": None,
     "true_means": None,
     "window": None,
     "default_reward": None,
@@ -71,9 +79,16 @@ class Settings(NamedTuple):
     """Length of the features the user gives; 0 where there are none."""
     features: Floats | None
     feature_bound: float
-    baseline: int | None
-    baseline_mean: float | None
+    baseline: int | str | None
+    known: Known
+    """What is known of the baseline's mean; no mean where every round says it."""
     baseline_lower: float
+    schedule: Schedule | None
+    """Checkpoints that are no multiples of a number."""
+    learns_baseline: bool
+    """Whether baseline rounds await a reward."""
+    open_arms: bool
+    """Whether arms may be added without end."""
     truth: Floats | None
     window: int | None
     default_reward: float | None
@@ -97,21 +112,27 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     Settings
         What the policy is built from.
     """
-    linear = algorithm.estimator == "linear"
     _refuse_unused(algorithm, given)
+    given = resolve(algorithm, given)
+    linear, guard = algorithm.estimator == "linear", algorithm.estimator == "none"
     units = make_units(given["reward_range"], given["mean_range"])
     actions, dim, features = _shape(algorithm, given, units)
-    width = _width(given["width"], linear, dim)
+    known = know(algorithm, given["baseline_mean"], units, varying=actions is None)
+    width = _width(given["width"], algorithm, dim, actions is not None)
     cumulative = checks.one_of("cumulative", given["cumulative"], CUMULATIVE_BOUNDS)
+    _check_bounded(algorithm, units, width, cumulative, known.learned)
     # Nothing but `ucb1` does without noise and delta, and a martingale needs them beside it.
-    needed = width != "ucb1" or algorithm.past == "martingale"
+    needed = width != "ucb1" or algorithm.past in ("martingale", "larger")
     noise = _noise(given["noise"], units, needed)
-    levels = _levels(algorithm, given, width, cumulative, needed)
+    levels = _levels(algorithm, given, width, cumulative, needed, known.learned)
+    if width == "intersection":  # of two kinds of bounds, each at half the share
+        levels = levels._replace(estimator=levels.estimator / 2.0)
     if warn:
         _warn(algorithm, given, width, levels)
-    baseline, baseline_mean = _baseline(algorithm, given, units, actions)
+    baseline = _baseline(algorithm, given, actions)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
-    arms = actions if actions is not None else 0
+    arms = _arms_ever(given["arms_ever"], actions)
+    learns = known.learned or bool(given["learn_baseline"])
     rules = new_record(
         RULES,
         past=PASTS[algorithm.past],
@@ -124,17 +145,29 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         estimator_level=levels.estimator,
         martingale_level=levels.martingale,
         cumulative_rho=mixture_rho(tightest, levels.martingale) if cumulative == "mixture" else 0,
-        arm_rho=mixture_rho(tightest, levels.estimator / arms) if width == "mixture" else 0,
-        arms=arms,
+        arm_rho=(
+            mixture_rho(tightest, levels.estimator / arms)
+            if width in ("mixture", "intersection") and not guard
+            else 0
+        ),
+        arms=math.ceil(arms),
+        open_arms=given["arms_ever"] == "any",
         dim=dim,
+        knowledge=known.code,
+        learn_baseline=learns,
+        baseline_level=levels.baseline,
+        baseline_rho=mixture_rho(tightest, levels.baseline) if guard else 0,
     )
+    schedule = None
     if algorithm.conservative:
         rules["alpha"] = checks.share("alpha", _required("alpha", algorithm, given))
     if algorithm.schedule == "checkpoints":
-        rules["checkpoint_every"] = checks.whole(
-            "checkpoint_every", _required("checkpoint_every", algorithm, given)
-        )
-        rules["baseline_lower"] = _baseline_lower(algorithm, given, units, baseline_mean)
+        schedule = make_schedule(given, levels.schedule)
+        if schedule is None:
+            rules["checkpoint_every"] = checks.whole("checkpoint_every", given["checkpoint_every"])
+        else:
+            rules["schedule"] = REPORTED
+        rules["baseline_lower"] = _baseline_lower(algorithm, given, units, known)
     if linear:
         _linear_bounds(algorithm, given, units, features, width, rules)
     return Settings(
@@ -146,8 +179,11 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         features=features,
         feature_bound=float(rules["feature_bound"][0]),
         baseline=baseline,
-        baseline_mean=baseline_mean,
+        known=known,
         baseline_lower=float(rules["baseline_lower"][0]),
+        schedule=schedule,
+        learns_baseline=learns,
+        open_arms=given["arms_ever"] == "any",
         truth=_truth(algorithm, given, units, actions),
         window=None if given["window"] is None else checks.whole("window", given["window"]),
         default_reward=(
@@ -159,29 +195,62 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     )
 
 
+def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with the algorithm's presets where none are given."""
+    result = dict(given)
+    for name, value in {**_PRESET, **algorithm.preset}.items():
+        if result[name] is None:
+            bounded = result["reward_range"] is not None
+            pair = isinstance(value, tuple | list)
+            result[name] = value[0 if bounded else 1] if pair else value
+            if value == "intersection" and result["features"] is None:
+                result[name] = "determinant"  # there are no fixed arms to intersect
+    return result
+
+
+_PRESET: Final[Mapping[str, Any]] = {
+    "ridge": 1.0,
+    "cumulative": "paper",
+    "learn_baseline": False,
+}
+
+
 def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
     """Return the parameters that make a difference to this algorithm, given the others."""
-    used = {"baseline", "delta", "noise", "reward_range", "mean_range", "width", "accounting"}
+    given = resolve(algorithm, given)
+    learned = isinstance(given["baseline_mean"], str)
+    used = {"baseline", "delta", "noise", "reward_range", "mean_range", "accounting"}
     used |= {"window", "default_reward"}
     if algorithm.estimator == "means":
-        used |= {"arms"}
-    else:
-        used |= {"dim", "features", "theta_bound", "feature_bound", "ridge"}
+        used |= {"arms", "width", "arms_ever"}
+    elif algorithm.estimator == "linear":
+        used |= {"dim", "features", "theta_bound", "feature_bound", "ridge", "width"}
+    elif learned:
+        used |= {"width"}
     if algorithm.conservative:
-        used |= {"baseline_mean", "alpha"}
-    if algorithm.past in ("arm-sums", "self-normalised", "martingale"):
+        used |= {"baseline_mean", "alpha", "baseline_delta"}
+        if algorithm.estimator != "none":
+            used |= {"learn_baseline"}
+    if algorithm.past in ("arm-sums", "self-normalised", "martingale", "larger"):
         used |= {"clip"}
-    if algorithm.past == "martingale":
+    if algorithm.past in ("martingale", "larger"):
         used |= {"cumulative"}
     if algorithm.past == "oracle":
         used |= {"true_means"}
     if algorithm.schedule == "checkpoints":
-        used |= {"checkpoint_every", "baseline_lower"}
-    if len(events(algorithm)) > 1 and given["accounting"] == "union":
+        used |= {"checkpoint_every", "checkpoints", "checkpoint_gap", "baseline_lower"}
+    if len(_events(algorithm, given)) > 1 and given["accounting"] == "union":
         used |= {"delta_weights"}
-    if "mixture" in (given["width"], given["cumulative"]):
+    presets = [algorithm.preset.get("width", ()), algorithm.preset.get("cumulative", ())]
+    if any("mixture" in names for names in (given["width"] or "", given["cumulative"], *presets)):
         used |= {"tightest_at"}
     return used
+
+
+def _events(algorithm: Algorithm, given: Mapping[str, Any]) -> tuple[str, ...]:
+    gap = given["checkpoint_gap"]
+    gaps = gap is not None and not isinstance(gap, int | np.integer)
+    return events(algorithm, isinstance(given["baseline_mean"], str), gaps)
 
 
 def _refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
@@ -203,6 +272,8 @@ def _shape(
     algorithm: Algorithm, given: Mapping[str, Any], units: Units
 ) -> tuple[int | None, int, Floats | None]:
     """Return the number of actions (None: it may change), the dimension and fixed features."""
+    if algorithm.estimator == "none":
+        return None, 0, None
     if algorithm.estimator == "means":
         arms = checks.whole("arms", _required("arms", algorithm, given), most=_MOST_ARMS)
         return arms, 0, None
@@ -220,12 +291,42 @@ def _shape(
     return len(features), features.shape[1], features
 
 
-def _width(value: object, linear: bool, dim: int) -> str:
-    if not linear:
+def _arms_ever(value: object, actions: int | None) -> float:
+    """Return the number K of which one arm's share of the level is at most one."""
+    if value is None:
+        return actions if actions is not None else 0
+    assert actions is not None
+    if isinstance(value, str):
+        checks.one_of("arms_ever", value, ("any",))
+        return math.pi**2 / 6.0  # the first arm's; later ones have less
+    return checks.whole("arms_ever", value, least=actions, most=_MOST_ARMS)
+
+
+def _check_bounded(
+    algorithm: Algorithm, units: Units, width: str, cumulative: str, learned: bool
+) -> None:
+    """Refuse bounds that hold for rewards in a range only, where none is declared."""
+    if units.bounded:
+        return
+    means = algorithm.estimator == "means" or (algorithm.estimator == "none" and learned)
+    if means and width == "kl":
+        raise InputError("width", "'kl' needs rewards in a range", "declare reward_range")
+    if algorithm.past in ("martingale", "larger") and cumulative == "bernstein":
+        raise InputError(
+            "cumulative", "'bernstein' needs rewards in a range", "declare reward_range"
+        )
+
+
+def _width(value: object, algorithm: Algorithm, dim: int, fixed: bool) -> str:
+    if algorithm.estimator == "none":
+        return checks.one_of("width", value, ("mixture", "kl"))
+    if algorithm.estimator != "linear":
         return "wu" if value is None else checks.one_of("width", value, ARM_WIDTHS)
     if value is None:
         return "paper" if dim > 1 else "determinant"
     width = checks.one_of("width", value, ELLIPSOID_WIDTHS)
+    if width == "intersection" and not fixed:
+        raise InputError("width", "'intersection' needs fixed arms", "use 'determinant'")
     if width == "paper" and dim == 1:
         raise InputError(
             "width", "'paper' is not a confidence width in dimension 1", "use 'determinant'"
@@ -244,14 +345,30 @@ def _noise(value: object, units: Units, needed: bool) -> float:
 
 
 def _levels(
-    algorithm: Algorithm, given: Mapping[str, Any], width: str, cumulative: str, needed: bool
+    algorithm: Algorithm,
+    given: Mapping[str, Any],
+    width: str,
+    cumulative: str,
+    needed: bool,
+    learned: bool,
 ) -> Levels:
     accounting = checks.one_of("accounting", given["accounting"], ACCOUNTINGS)
     delta = 0.5
     if needed or given["delta"] is not None:
         delta = checks.share("delta", _required("delta", algorithm, given))
         checks.positive("delta", delta)
-    return spend(algorithm, accounting, delta, width, cumulative, given["delta_weights"])
+    spent = 0.0
+    if given["baseline_delta"] is not None:
+        spent = checks.share("baseline_delta", given["baseline_delta"])
+        if learned or not isinstance(given["baseline_mean"], Sequence) or spent >= delta:
+            raise InputError(
+                "baseline_delta",
+                f"{spent:g} is no part of delta {delta:g} that an interval could take",
+                "pass the probability with which the pair baseline_mean may be wrong, below delta",
+            )
+    weights = given["delta_weights"]
+    names = _events(algorithm, given)
+    return spend(algorithm, names, accounting, delta, width, cumulative, weights, spent)
 
 
 def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Levels) -> None:
@@ -262,7 +379,11 @@ def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Le
             NoGuaranteeWarning,
             stacklevel=5,
         )
-    if given["window"] is not None and events(algorithm) and given["default_reward"] is None:
+    if (
+        given["window"] is not None
+        and _events(algorithm, given)
+        and given["default_reward"] is None
+    ):
         warnings.warn(
             "window without default_reward: rounds whose reward is missing are never learned from, "
             f"so {algorithm.name} keeps its promise only if missing has nothing to do with the "
@@ -273,26 +394,28 @@ def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Le
 
 
 def _baseline(
-    algorithm: Algorithm, given: Mapping[str, Any], units: Units, actions: int | None
-) -> tuple[int | None, float | None]:
+    algorithm: Algorithm, given: Mapping[str, Any], actions: int | None
+) -> int | str | None:
     """Return the baseline that holds where a round names none."""
-    baseline, mean = given["baseline"], given["baseline_mean"]
+    baseline = given["baseline"]
+    if algorithm.estimator == "none":
+        return None if baseline is None else action_name("baseline", baseline)
     if actions is not None and algorithm.conservative:
         _required("baseline", algorithm, given)
         _required("baseline_mean", algorithm, given)
     if baseline is not None:
         limit = actions if actions is not None else 2**62
-        baseline = checks.index("baseline", baseline, limit)
-    return baseline, None if mean is None else units.mean("baseline_mean", mean)
+        return checks.index("baseline", baseline, limit)
+    return None
 
 
 def _baseline_lower(
-    algorithm: Algorithm, given: Mapping[str, Any], units: Units, baseline_mean: float | None
+    algorithm: Algorithm, given: Mapping[str, Any], units: Units, known: Known
 ) -> float:
-    if given["baseline_lower"] is None and baseline_mean is not None:
-        return baseline_mean
+    if given["baseline_lower"] is None and known.low is not None:
+        return known.low
     lower = units.mean("baseline_lower", _required("baseline_lower", algorithm, given))
-    if baseline_mean is not None and lower > baseline_mean:
+    if known.high is not None and lower > known.high:
         raise InputError(
             "baseline_lower",
             f"{given['baseline_lower']:g} is above the baseline's mean",
@@ -312,7 +435,7 @@ def _linear_bounds(
     """Put B, D and lambda into the rules, for the problem in inner units."""
     theta = checks.positive("theta_bound", _required("theta_bound", algorithm, given))
     rules["theta_bound"] = math.hypot(theta, units.low) / units.scale
-    rules["ridge"] = checks.positive("ridge", given["ridge"])
+    rules["ridge"] = _ridge(given["ridge"], rules)
     steepest = math.sqrt(_STEEPEST * float(rules["ridge"][0]))
     if given["feature_bound"] is not None:
         bound = checks.positive("feature_bound", given["feature_bound"])
@@ -340,6 +463,19 @@ def _linear_bounds(
                 f"row {row} exceeds feature_bound {given['feature_bound']:g}",
                 "declare the bound the features really have",
             )
+
+
+def _ridge(value: object, rules: Record) -> float:
+    """Return lambda; `balanced` makes the bias B sqrt(lambda) as large as the noise.
+
+    A ridge pulls the estimate towards 0 by up to B sqrt(lambda) in the ellipsoid's norm, at all
+    times, and a small one adds only log(1/lambda) to the determinant.
+    """
+    if isinstance(value, str):
+        checks.one_of("ridge", value, ("balanced",))
+        balanced = (float(rules["noise"][0]) / float(rules["theta_bound"][0])) ** 2
+        return checks.positive("ridge", balanced)
+    return checks.positive("ridge", value)
 
 
 def _truth(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -16,8 +17,10 @@ from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
+from handrail.policies.gaps import plain_gap
 from handrail.policies.identity import POLICY_NAME, Identity, new_name, parse_id, process
 from handrail.policies.model import OpenRound
+from handrail.policies.names import Action
 from handrail.policies.parameters import DEFAULTS, Settings, settle
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
@@ -77,7 +80,9 @@ class Policy:
 
     def _become(self, name: str) -> None:
         """Take a name; this copy gets one of its own."""
-        self._origin = Origin(name, self.algorithm, self._settings.units)
+        self._origin = Origin(
+            name, self.algorithm, self._settings.units, self._settings.learns_baseline
+        )
         self._copy = new_name(8)
         self._process = process()
         self._lock = threading.Lock()
@@ -108,21 +113,25 @@ class Policy:
     def decide(
         self,
         *,
+        proposal: Action | None = None,
         features: ArrayLike | None = None,
-        baseline: int | None = None,
-        baseline_mean: float | None = None,
+        baseline: Action | None = None,
+        baseline_mean: float | tuple[float, float] | None = None,
         true_means: ArrayLike | None = None,
     ) -> Decision:
         """Decide one round.
 
         Parameters
         ----------
+        proposal : int or str
+            The action that the caller's own policy proposes; only for guards.
         features : array_like of shape (actions, dim)
             This round's actions, the baseline among them; only with `dim`.
-        baseline : int
+        baseline : int or str
             This round's baseline action; by default the one given to `make_policy`.
-        baseline_mean : float
-            Its mean reward this round, likewise.
+        baseline_mean : float or (float, float)
+            Its mean reward this round, given this round's context, or an interval for it;
+            likewise.
         true_means : array_like of shape (actions,)
             This round's true means; only for oracles with `dim`.
 
@@ -133,27 +142,26 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            given = self._given(features, baseline, baseline_mean, true_means)
+            given = self._given(proposal, features, baseline, baseline_mean, true_means)
             if self._process is not process():
                 self._copy, self._process = new_name(8), process()
             choice = self._state.decide(given, self._copy)
-            return Decision(
-                self._origin, self._copy, self._state.round, choice, given.baseline, given.mean
-            )
+            return Decision(self._origin, self._copy, self._state.round, choice, given)
 
     def explain(
         self,
         *,
+        proposal: Action | None = None,
         features: ArrayLike | None = None,
-        baseline: int | None = None,
-        baseline_mean: float | None = None,
+        baseline: Action | None = None,
+        baseline_mean: float | tuple[float, float] | None = None,
         true_means: ArrayLike | None = None,
     ) -> Decision:
         """Compute what `decide` would return now, and change nothing.
 
         Parameters
         ----------
-        features, baseline, baseline_mean, true_means
+        proposal, features, baseline, baseline_mean, true_means
             As for `decide`.
 
         Returns
@@ -163,22 +171,76 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            given = self._given(features, baseline, baseline_mean, true_means)
+            given = self._given(proposal, features, baseline, baseline_mean, true_means)
             twin = self._state.copy(self._state.due())
         choice = twin.decide(given, "")
-        return Decision(self._origin, None, twin.round, choice, given.baseline, given.mean)
+        return Decision(self._origin, None, twin.round, choice, given)
 
     def _given(
         self,
+        proposal: Action | None,
         features: ArrayLike | None,
-        baseline: int | None,
-        baseline_mean: float | None,
+        baseline: Action | None,
+        baseline_mean: float | tuple[float, float] | None,
         true_means: ArrayLike | None,
     ) -> Round:
         """Check the arguments of `decide`."""
-        if features is baseline is baseline_mean is true_means is None and self._standing:
+        nothing = features is baseline is baseline_mean is true_means is proposal is None
+        if nothing and self._standing is not None:
             return self._standing
-        return check_round(self._settings, features, baseline, baseline_mean, true_means)
+        return check_round(self._settings, features, baseline, baseline_mean, true_means, proposal)
+
+    # -- what changes on the way -------------------------------------------------------------
+
+    def checkpoint(self) -> int:
+        """Report that the round decided last was a checkpoint, with `checkpoint_gap`.
+
+        Returns
+        -------
+        int
+            How many checkpoints there were.
+        """
+        with self._lock:
+            self._state.check_whole()
+            return self._state.pass_checkpoint()
+
+    def add_arm(self, features: ArrayLike | None = None) -> int:
+        """Add an arm, never played so far; the promise goes on.
+
+        Parameters
+        ----------
+        features : array_like of shape (d,)
+            Its features, for a linear model over fixed arms.
+
+        Returns
+        -------
+        int
+            Its index: one more than the last arm ever added. No index is used twice.
+
+        Notes
+        -----
+        The promise rests on all arms' bounds at once. Of delta, each arm has the share that was
+        agreed on when the policy was made (`arms_ever`), whether it is there yet or not. A linear
+        model's ellipsoid covers arms it has not seen.
+        """
+        with self._lock:
+            self._state.check_whole()
+            self._settings = self._state.add_arm(features)
+            self._standing = check_round(self._settings)
+            assert self._settings.actions is not None
+            return self._settings.actions - 1
+
+    def retire_arm(self, arm: int) -> None:
+        """Never play an arm again; what it earned and its share of delta stay.
+
+        Parameters
+        ----------
+        arm : int
+            Its index; the baseline cannot be retired.
+        """
+        with self._lock:
+            self._state.check_whole()
+            self._state.retire_arm(arm)
 
     # -- rewards ---------------------------------------------------------------------------
 
@@ -317,7 +379,7 @@ class Policy:
     def _to_bytes(self) -> bytes:
         with self._lock:
             document, arrays = self._state.dump()
-        document |= {"policy": self._origin.policy, "algorithm": dict(self.algorithm)}
+        document |= {"policy": self._origin.policy, "algorithm": asdict(self.algorithm)}
         document["parameters"] = {}
         for name, value in self.parameters.items():
             if isinstance(value, np.ndarray):
@@ -351,7 +413,9 @@ class Policy:
             if POLICY_NAME.fullmatch(document["policy"]) is None:
                 raise ValueError("its name is not a policy's")
             policy = cls(Algorithm(**document["algorithm"]), {**DEFAULTS, **parameters})
-            policy._state.restore(document, arrays)
+            policy._settings = policy._state.restore(document, arrays)
+            if policy._standing is not None:
+                policy._standing = check_round(policy._settings)
         except storage.UNREADABLE as error:
             raise storage.damaged(path, str(error)) from error
         policy._become(document["policy"])
@@ -372,8 +436,11 @@ def _settled(identity: Identity) -> InputError:
 
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON or an array can hold it."""
+    value = plain_gap(value)
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
+        return [float(each) for each in value]  # an interval or a range, as JSON gives it back
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, int | float | str):

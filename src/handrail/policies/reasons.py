@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.names import Action
 
 __all__ = ["Facts", "sentence"]
 
@@ -18,14 +19,16 @@ class Facts(NamedTuple):
 
     algorithm: Algorithm
     round: int
-    action: int
+    action: Action
     event: str
     margin: float | None
     upper: float
     lower: float
-    baseline: int | None
+    baseline: Action | None
     baseline_mean: float | None
-    leader: int | None
+    baseline_low: float | None
+    """Where the baseline's mean is only known to lie between this and ``baseline_mean``."""
+    leader: Action | None
     leader_margin: float | None
     leader_upper: float
     leader_lower: float
@@ -51,7 +54,11 @@ class Facts(NamedTuple):
             "upper": _finite(self.upper),
             "lower": self.lower,
             "baseline": self.baseline,
-            "baseline_mean": self.baseline_mean,
+            "baseline_mean": (
+                self.baseline_mean
+                if self.baseline_low is None
+                else [self.baseline_low, self.baseline_mean]
+            ),
             "most_optimistic": leader,
             "safe_actions": self.safe_actions,
             "reward_above": self.reward_above,
@@ -67,6 +74,8 @@ def sentence(facts: Facts) -> str:
 
 
 def _why(facts: Facts) -> str:
+    if facts.algorithm.selection == "proposal":
+        return _guard(facts)
     if not facts.algorithm.conservative:
         return (
             f"Action {facts.action} has the largest upper bound ({_bound(facts.upper)}); "
@@ -80,6 +89,23 @@ def _why(facts: Facts) -> str:
     if facts.event == "safe":
         return _safe(facts)
     return _baseline(facts)
+
+
+def _guard(facts: Facts) -> str:
+    """Say what a guard has to say."""
+    if not facts.algorithm.conservative:
+        return f"Action {facts.action} was proposed; nobody checks it."
+    if facts.event == "optimistic":
+        return (
+            f"Action {facts.action}, the proposal, is safe even if it earns nothing: "
+            f"{_margin(facts, facts.margin)}."
+        )
+    if facts.leader == facts.action:
+        return f"Action {facts.action}, the proposal, is the baseline itself."
+    return (
+        f"Action {facts.action}, the baseline, is played to stay safe: action {facts.leader}, the "
+        f"proposal, might earn nothing, and {_margin(facts, facts.leader_margin)}."
+    )
 
 
 def _safe(facts: Facts) -> str:
@@ -98,6 +124,8 @@ def _safe(facts: Facts) -> str:
 
 def _baseline(facts: Facts) -> str:
     known = f"the baseline (mean {facts.baseline_mean:.4g})"
+    if facts.baseline_low is not None:
+        known = f"the baseline (mean {facts.baseline_low:.4g} to {facts.baseline_mean:.4g})"
     assert facts.baseline_mean is not None
     if facts.leader is None:
         return f"Action {facts.action}, {known}, is the only one."

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from handrail import checks
 from handrail.errors import InputError
 from handrail.estimators.contexts import lanes, load_features
+from handrail.policies.knowledge import baseline_interval
+from handrail.policies.names import Action, action_name
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
 
@@ -25,18 +27,30 @@ class Round(NamedTuple):
 
     features: Floats | None
     baseline: int
+    floor: float
     mean: float
+    """The baseline's mean lies between floor and mean; both are the same where it is known."""
     truth: Floats
+    names: tuple[Action, Action] | None = None
+    """A guard's baseline and the proposal, as they were named."""
 
 
 def check_round(
     settings: Settings,
     features: ArrayLike | None = None,
-    baseline: int | None = None,
-    baseline_mean: float | None = None,
+    baseline: Action | None = None,
+    baseline_mean: object = None,
     true_means: ArrayLike | None = None,
+    proposal: Action | None = None,
 ) -> Round:
     """Check the arguments of `decide`; the values of features are left to the model."""
+    guard = settings.algorithm.estimator == "none"
+    if guard:
+        return _guarded(settings, features, baseline, baseline_mean, true_means, proposal)
+    if proposal is not None:
+        raise InputError(
+            "proposal", f"{settings.algorithm.name} makes its own", "make a GUARD to check others'"
+        )
     rows = _features(settings, features)
     actions = settings.actions if rows is None else len(rows)
     assert actions is not None
@@ -48,24 +62,65 @@ def check_round(
         if baseline_mean is not None:
             settings.units.mean("baseline_mean", baseline_mean)
         played = -1 if named is None else checks.index("baseline", named, actions)
-        return Round(rows, played, 0.0, truth)
+        return Round(rows, played, 0.0, 0.0, truth)
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=index")
     played = checks.index("baseline", named, actions)
-    mean = settings.baseline_mean
+    if settings.known.fixed and rows is None and played != settings.baseline:
+        raise InputError(
+            "baseline",
+            f"action {played} is not the one whose mean was agreed to be unknown",
+            "leave it out of decide(), or tell every round's baseline_mean",
+        )
+    other = settings.baseline not in (None, played)
+    low, high = _mean(settings, baseline_mean, other)
+    return Round(rows, played, low, high, truth)
+
+
+def _guarded(
+    settings: Settings,
+    features: ArrayLike | None,
+    baseline: Action | None,
+    baseline_mean: object,
+    true_means: ArrayLike | None,
+    proposal: Action | None,
+) -> Round:
+    """Check a round of a guard: any two names, and the baseline's mean."""
+    for field, value in (("features", features), ("true_means", true_means)):
+        if value is not None:
+            raise InputError(field, "a guard does not use them", "leave them out")
+    if proposal is None:
+        raise InputError("proposal", "is required every round", "pass proposal=action")
+    named = settings.baseline if baseline is None else baseline
+    if named is None:
+        raise InputError("baseline", "is not known for this round", "pass baseline=action")
+    names = (action_name("baseline", named), action_name("proposal", proposal))
+    low, high = _mean(settings, baseline_mean, other=False)
+    return Round(None, 0, low, high, _NO_TRUTH, names)
+
+
+def _mean(settings: Settings, baseline_mean: object, other: bool) -> tuple[float, float]:
+    """Return where the baseline's mean lies; other: the agreed one is another action's."""
+    known = settings.known
     if baseline_mean is not None:
-        mean = settings.units.mean("baseline_mean", baseline_mean)
-    elif settings.baseline not in (None, played):
-        mean = None  # the known mean is another action's
-    if mean is None:
+        if known.fixed:
+            raise InputError(
+                "baseline_mean",
+                "was agreed on when the policy was made",
+                "leave it out of decide()",
+            )
+        low, high = baseline_interval(settings.units, baseline_mean)
+    elif known.low is None or known.high is None or (other and not known.fixed):
         raise InputError("baseline_mean", "is not known for this round", "pass baseline_mean=...")
-    if mean < settings.baseline_lower:
+    else:
+        low, high = known.low, known.high
+    if low < settings.baseline_lower and not known.fixed:
         raise InputError(
             "baseline_mean",
-            f"{settings.units.outward(mean):g} is below baseline_lower",
+            f"{settings.units.outward(low):g} is below baseline_lower",
             "declare a baseline_lower that holds in every round",
         )
-    return Round(rows, played, mean, truth)
+    return low, high
 
 
 def _features(settings: Settings, features: ArrayLike | None) -> Floats | None:

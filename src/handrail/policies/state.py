@@ -10,19 +10,30 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from handrail import checks
 from handrail.conservative.choice import ACTION, EVENT, PROMISE, Choice
 from handrail.conservative.selection import BASELINE_EVENT
+from handrail.errors import InputError
 from handrail.policies.identity import COPY_NAME
 from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
+from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
 from handrail.policies.rounds import Round, bad_features, check_features
-from handrail.records import LEDGER
+from handrail.records import LEDGER, Floats
 
 __all__ = ["State"]
 
 _FIELDS: Final = tuple(LEDGER.fields or ())
 _OPEN_FEATURES: Final = "open/features"
+_ADDED_FEATURES: Final = "added/features"
+_LATER: Final = (
+    *("variation", "waiting", "lessons", "lesson", "lesson_rest"),
+    *("checkpoint", "checkpoints"),
+)
+"""Fields of the ledger that files of version 1 lack: at 0 they change nothing."""
+_NEW_ARRAYS: Final = ("gone", "held", "forgone")
+"""Arrays that they lack likewise."""
 
 
 class State:
@@ -40,6 +51,8 @@ class State:
         # Ordered, because its oldest entry must be at hand at once: a plain dict scans for it.
         self.open: OrderedDict[int, OpenRound] = OrderedDict()
         self.round = 0
+        self.latest_checkpoint = 0
+        self._added: list[Floats | None] = []
         self._whole = True
 
     def copy(self, rounds: Iterable[OpenRound] | None = None) -> State:
@@ -48,6 +61,7 @@ class State:
         twin.__dict__.update(self.__dict__)
         twin.model = copy_model(self.model)
         kept = self.open.values() if rounds is None else rounds
+        twin._added = list(self._added)
         twin.open = OrderedDict((each.round, each.copy()) for each in kept)
         return twin
 
@@ -68,18 +82,70 @@ class State:
             for each in due:
                 self.settle(each)
         self._whole = False
+        self._await_checkpoint()
         choice = self.model.decide(given)
         action = choice[ACTION]
         if action < 0:
             self._whole = True
             raise bad_features(self.settings, given, -1 - action)
         self.round = number
-        if choice[EVENT] != BASELINE_EVENT or not self.settings.algorithm.conservative:
-            self.open[number] = OpenRound(
-                number, action, choice[PROMISE], self.model.chosen(given, action), copy
-            )
+        held = choice[EVENT] == BASELINE_EVENT and self.settings.algorithm.conservative
+        if not held or self.settings.learns_baseline:
+            features = self.model.chosen(given, action)
+            self.open[number] = OpenRound(number, action, held, choice[PROMISE], features, copy)
         self._whole = True
         return choice
+
+    def _await_checkpoint(self) -> None:
+        """Tell the ledger of the next checkpoint, where it does not follow from the round."""
+        schedule = self.settings.schedule
+        ledger = self.model.ledger
+        if schedule is None:
+            return
+        if schedule.rounds is not None:
+            ledger["checkpoint"] = schedule.assured(0, self.round)
+        elif ledger["checkpoint"][0] == 0:
+            ledger["checkpoint"] = schedule.assured(0, 0)
+
+    def pass_checkpoint(self) -> int:
+        """Count a checkpoint at the round decided last; return how many there were."""
+        schedule = self.settings.schedule
+        if schedule is None or schedule.law is None:
+            raise InputError(
+                "checkpoint", "is not for anybody to report", "make the policy with checkpoint_gap"
+            )
+        ledger = self.model.ledger
+        if self.round <= self.latest_checkpoint:
+            raise InputError(
+                "checkpoint", f"round {self.round} is no new one", "report a checkpoint once"
+            )
+        passed = int(ledger["checkpoints"][0]) + 1
+        ledger["checkpoints"] = passed
+        ledger["checkpoint"] = schedule.assured(passed, self.round)
+        self.latest_checkpoint = self.round
+        return passed
+
+    def add_arm(self, features: object) -> Settings:
+        """Take in one more fixed arm; return the settings that go with it."""
+        settings = self.settings
+        row = check_new_arm(settings, features)
+        self._whole = False
+        self.model.grow(row)
+        assert settings.actions is not None
+        self.settings = settings._replace(actions=settings.actions + 1)
+        self._added.append(row)
+        self._whole = True
+        return self.settings
+
+    def retire_arm(self, arm: object) -> None:
+        """Keep an arm from being played again."""
+        settings = self.settings
+        if settings.actions is None:
+            raise InputError("arm", "actions come anew every round", "leave it out of the features")
+        index = checks.index("arm", arm, settings.actions)
+        if index == settings.baseline:
+            raise InputError("arm", f"action {index} is the baseline", "retire another arm")
+        self.model.gone[index] = 1
 
     def due(self) -> list[OpenRound]:
         """Return the rounds whose window ends when the next round is decided, oldest first."""
@@ -99,7 +165,7 @@ class State:
             reward = self.settings.default_reward
         self._whole = False
         if reward is None:
-            waive(self.model.ledger, open_round.promise)
+            waive(self.model.ledger, open_round.held, open_round.promise)
         else:
             self.model.reward(open_round, reward)
         del self.open[open_round.round]
@@ -111,11 +177,13 @@ class State:
         self.check_whole()
         row = self.model.ledger[0]
         document = {
+            "latest_checkpoint": self.latest_checkpoint,
             "ledger": {name: row[name].item() for name in _FIELDS},
             "open": [
                 {
                     "round": each.round,
                     "action": each.action,
+                    "held": each.held,
                     "promise": each.promise,
                     "copy": each.token,
                     "reward": each.reward,
@@ -128,25 +196,37 @@ class State:
         rows = [each.features for each in self.open.values() if each.features is not None]
         if rows:
             arrays[_OPEN_FEATURES] = np.array(rows)
+        new = [each for each in self._added if each is not None]
+        if new:
+            arrays[_ADDED_FEATURES] = np.array(new)
+        document["added"] = len(self._added)
         return document, arrays
 
-    def restore(self, document: dict[str, Any], arrays: Arrays) -> None:
+    def restore(self, document: dict[str, Any], arrays: Arrays) -> Settings:
         """Take on what `dump` returned; KeyError, TypeError or ValueError where it does not fit."""
+        for i in range(int(_number(document.get("added", 0), "added", whole=True))):
+            rows = arrays.get(_ADDED_FEATURES)
+            self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
         _restore_model(self.model, document["ledger"], arrays)
         self.open = _restore_open(document["open"], arrays, self.model)
         self.round = int(self.model.ledger["rounds"][0])
+        self.latest_checkpoint = int(document.get("latest_checkpoint", 0))
+        return self.settings
 
 
 def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
     """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
-    if sorted(ledger) != sorted(_FIELDS):
+    if sorted({**dict.fromkeys(_LATER, 0), **ledger}) != sorted(_FIELDS):
         raise ValueError("the ledger has other fields")
+    ledger = {**dict.fromkeys(_LATER, 0), **ledger}
     for name in _FIELDS:
         whole = LEDGER[name].kind == "i"
         model.ledger[name] = _number(ledger[name], f"ledger.{name}", whole=whole)
         if whole and ledger[name] < 0:
             raise ValueError(f"ledger.{name} is negative")
     for name, have in model.arrays().items():
+        if name in _NEW_ARRAYS and f"model/{name}" not in arrays:
+            continue
         saved = arrays[f"model/{name}"]
         if saved.shape != have.shape or saved.dtype != have.dtype:
             raise ValueError(f"{name} has shape {saved.shape} and type {saved.dtype}")
@@ -161,10 +241,14 @@ def _check_counts(model: Model) -> None:
     counted = {name: int(model.ledger[name][0]) for name in _FIELDS if LEDGER[name].kind == "i"}
     arrays = model.arrays()
     agree = counted["pending"] + counted["rewards"] <= counted["plays"] <= counted["rounds"]
-    agree = agree and counted["rows"] in (0, counted["rewards"])
+    learned = counted["rewards"] + counted["lessons"]
+    agree = (
+        agree and counted["waiting"] + counted["lessons"] <= counted["rounds"] - counted["plays"]
+    )
+    agree = agree and counted["rows"] in (0, learned)
     if "plays" in arrays:
         agree = agree and int(arrays["plays"].sum()) == counted["plays"]
-        agree = agree and int(arrays["counts"].sum()) == counted["rewards"]
+        agree = agree and int(arrays["counts"].sum()) == learned
     if not agree:
         raise ValueError("the counts contradict each other")
 
@@ -174,14 +258,14 @@ def _restore_open(
 ) -> OrderedDict[int, OpenRound]:
     """Return the rounds that wait for a reward; compiled code will trust what they say."""
     features = arrays.get(_OPEN_FEATURES)
-    if int(model.ledger["pending"][0]) != len(rounds):
+    if int(model.ledger["pending"][0] + model.ledger["waiting"][0]) != len(rounds):
         raise ValueError("the open rounds are not those of the ledger")
     wanted = (len(rounds), int(model.rules["dim"][0]))
     if model.keeps_features and rounds and (features is None or features.shape != wanted):
         raise ValueError("the open rounds have other features")
     if features is not None and (features.dtype != np.float64 or not np.isfinite(features).all()):
         raise ValueError("the open rounds have impossible features")
-    arms = int(model.rules["arms"][0])
+    arms = model.gone.size
     result: OrderedDict[int, OpenRound] = OrderedDict()
     previous = 0
     for position, each in enumerate(rounds):
@@ -191,11 +275,12 @@ def _restore_open(
             raise ValueError(f"open round {number} is out of order")
         if action < 0 or (arms and action >= arms):
             raise ValueError(f"open round {number} has action {action}")
+        held = bool(each.get("held", False))
         promise = float(_number(each["promise"], "open.promise", whole=False))
         if promise < 0.0 or COPY_NAME.fullmatch(each["copy"]) is None:
             raise ValueError(f"open round {number} has impossible values")
         row = features[position].copy() if features is not None and model.keeps_features else None
-        open_round = OpenRound(number, action, promise, row, str(each["copy"]))
+        open_round = OpenRound(number, action, held, promise, row, str(each["copy"]))
         if each["reward"] is not None:
             open_round.reward = float(_number(each["reward"], "open.reward", whole=False))
         open_round.closed = bool(each["closed"])

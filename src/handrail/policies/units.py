@@ -89,6 +89,10 @@ class Units:
             return features
         return np.column_stack([features, np.ones(len(features))])
 
+    def bare(self, row: Floats) -> Floats:
+        """Return a row without the constant feature."""
+        return row[:-1] if self.shifted else row
+
 
 _LARGEST: Final = 1e100
 """Rewards are squared and summed."""

@@ -372,7 +372,9 @@ def run_arms(
                 past_plus_now(rules, past, lower, means, certified)
                 for other in range(means.size):
                     margins[other] = certified[other]
-            choice, held = conclude(rules, ledger, upper, lower, margins, past, baseline, mean)
+            choice, held = conclude(
+                rules, ledger, upper, lower, margins, past, baseline, mean, mean
+            )
             arm = choice[ACTION]
             event = choice[EVENT]
             if held:

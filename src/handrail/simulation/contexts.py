@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from handrail.bounds.cumulative import BERNSTEIN
 from handrail.compiled import compiled, inlined
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
-from handrail.conservative.past import MARTINGALE
+from handrail.conservative.past import current_boundary, sums_rewards
+from handrail.conservative.schedule import arrive
 from handrail.environments.rewards import draw
 from handrail.estimators.contexts import load_features
-from handrail.policies.contexts import (
-    CERTIFIED,
-    LOWER_ROW,
-    UPPER_ROW,
-    decide_columns,
-    refresh,
-    reward_columns,
-)
+from handrail.policies.contexts import decide_columns, refresh, reward_columns
+from handrail.policies.room import CERTIFIED, LOWER_ROW, UPPER_ROW
 from handrail.records import Floats, Ints, Record
-from handrail.simulation.meter import count_event, observe_context, record_point
+from handrail.simulation.meter import count_event, observe_checkpoint, observe_context, record_point
 from handrail.simulation.radii import tabulated_psi, tabulated_radius
 
 __all__ = ["load_rounds", "run_contexts"]
@@ -71,6 +67,10 @@ def run_contexts(
     rows: Floats,
     inverse: Floats,
     vectors: Floats,
+    below: float,
+    above: float,
+    checkpoints: Ints,
+    assured: Ints,
 ) -> None:
     """Play the rounds of one portion, going on from where the ledger stands.
 
@@ -87,7 +87,9 @@ def run_contexts(
     room : numpy.ndarray
         (ROOM, lanes).
     design, rows, inverse, vectors : numpy.ndarray
-        The state of a `handrail.policies.contexts.ContextModel`.
+        The state of a `handrail.policies.context_model.ContextModel`.
+    below, above, checkpoints, assured
+        As for `handrail.simulation.plain.run_arms_plain`.
     """
     done = 0
     while done < len(columns):
@@ -112,6 +114,10 @@ def run_contexts(
             inverse,
             vectors,
             room,
+            below,
+            above,
+            checkpoints,
+            assured,
             done,
         )
         if done < 0:
@@ -141,6 +147,10 @@ def _play_rounds(
     inverse: Floats,
     vectors: Floats,
     room: Floats,
+    below: float,
+    above: float,
+    checkpoints: Ints,
+    assured: Ints,
     start: int,
 ) -> int:
     """Play rounds from one on; return how many are done, negative if it is time to `refresh`."""
@@ -150,14 +160,20 @@ def _play_rounds(
     count = means.shape[1]
     upper, lower = room[UPPER_ROW, :count], room[LOWER_ROW, :count]
     certified = room[CERTIFIED, :count]
-    bounded = rules.past == MARTINGALE
+    gone = checkpoints[:0]  # nobody is retired
+    varied = rules.cumulative == BERNSTEIN
+    bounded = sums_rewards(rules) and not varied
     point = 0
     while grid[point] <= ledger.rounds:
         point += 1
     for i in range(start, len(columns)):
         now = ledger.rounds
         mean = means[i, baselines[i]]
-        psi = tabulated_psi(rules, boundaries, ledger.rewards) if bounded else 0.0
+        psi = current_boundary(rules, ledger) if varied else 0.0
+        if bounded:
+            psi = tabulated_psi(rules, boundaries, ledger.rewards)
+        if assured.size > 0:
+            arrive(ledger, checkpoints, assured)
         choice = decide_columns(
             rules_,
             ledger_,
@@ -167,8 +183,10 @@ def _play_rounds(
             inverse,
             vectors,
             means[i],
+            gone,
             baselines[i],
-            mean,
+            max(mean - below, 0.0),
+            min(mean + above, 1.0),
             room,
             upper,
             lower,
@@ -177,7 +195,7 @@ def _play_rounds(
         )
         action = choice[ACTION]
         due = False
-        if ledger.pending > 0:
+        if ledger.pending > 0 or ledger.waiting > 0:
             reward = draw(kind, means[i, action], noise, keys[action], now)
             due = reward_columns(
                 rules_,
@@ -189,6 +207,7 @@ def _play_rounds(
                 vectors,
                 room,
                 action,
+                ledger.waiting > 0,
                 choice[PROMISE],
                 reward,
             )
@@ -196,6 +215,7 @@ def _play_rounds(
             actions[now] = action
         count_event(meter, choice[EVENT], 1)
         observe_context(meter, now + 1, means[i, action], best[i], mean)
+        observe_checkpoint(meter, ledger, checkpoints, meter.budget + meter.budget_rest)
         if now + 1 == grid[point]:
             record_point(
                 meter,

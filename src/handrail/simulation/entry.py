@@ -8,14 +8,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from handrail.bounds.ellipsoid import PAPER
-from handrail.conservative.past import MARTINGALE
+from handrail.bounds.arm import KL
+from handrail.bounds.cumulative import BERNSTEIN
+from handrail.bounds.ellipsoid import INTERSECTION, PAPER
+from handrail.conservative.baseline import GIVEN
+from handrail.conservative.past import LARGER, MARTINGALE
+from handrail.conservative.schedule import REPORTED
 from handrail.counter import children, root
 from handrail.environments.problem import ContextProblem, FixedProblem, Problem
 from handrail.environments.rewards import REWARDS
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.contexts import ROOM, ContextModel
+from handrail.policies.context_model import ContextModel
+from handrail.policies.gaps import Schedule
+from handrail.policies.room import ROOM
 from handrail.records import LEDGER, RULES, Floats, Ints, Record, new_record
 from handrail.simulation.arms import run_arms, tabulate
 from handrail.simulation.contest import run_fixed
@@ -31,6 +37,8 @@ __all__ = ["Entry"]
 
 _STREAMS: Final = 3
 """The streams that rewards are drawn from, within those of a seed."""
+_CHECKPOINTS: Final = 5
+"""The streams that gaps between checkpoints are drawn from."""
 _PORTION: Final = 1 << 16
 """Numbers of features in one portion of contexts: half a megabyte, which stays in the cache."""
 _LONGEST_TABLE: Final = 1 << 20
@@ -50,6 +58,11 @@ class Entry:
     seed: int
     index: int
     grid: Ints
+    below: float = 0.0
+    above: float = 0.0
+    """How far the interval that the policy is told of reaches from the baseline's mean."""
+    schedule: Schedule | None = None
+    """Checkpoints that are no multiples of a number."""
 
     @property
     def kind(self) -> str:
@@ -57,7 +70,39 @@ class Entry:
         if isinstance(self.problem, ContextProblem):
             return "contexts"
         kind = "fixed" if self.algorithm.estimator == "linear" else "arms"
-        return kind if self.engine == "fast" else f"{kind}-plain"
+        fast = self.engine == "fast" and self._has_shortcuts
+        return kind if fast else f"{kind}-plain"
+
+    @property
+    def _has_shortcuts(self) -> bool:
+        """Whether the fast engine knows all the parts: those of the paper's algorithms."""
+        rules = self.rules[0]
+        return bool(
+            rules["past"] != LARGER
+            and rules["schedule"] != REPORTED
+            and rules["knowledge"] == GIVEN
+            and rules["learn_baseline"] == 0
+            and self.below == self.above == 0.0
+            and not (self.algorithm.estimator == "means" and rules["width"] == KL)
+            and not (self.algorithm.estimator == "linear" and rules["width"] == INTERSECTION)
+            and not (rules["past"] == MARTINGALE and rules["cumulative"] == BERNSTEIN)
+        )
+
+    def _checkpoints(self, run: int) -> tuple[Ints, Ints]:
+        """Return the checkpoints of a run, and before which round each is known not to come."""
+        if self.schedule is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if self.schedule.rounds is not None:
+            return self.schedule.rounds, np.append(self.schedule.rounds, 0)
+        assert self.schedule.law is not None
+        words = (self.seed, _CHECKPOINTS, self.index, run)
+        random = np.random.default_rng(np.random.SeedSequence(words))
+        rounds = [0]
+        assured = []
+        while rounds[-1] < self.grid[-1]:
+            assured.append(self.schedule.assured(len(rounds) - 1, rounds[-1]))
+            rounds.append(rounds[-1] + self.schedule.law.draw(random))
+        return np.array(rounds[1:], np.int64), np.array([*assured, 0], np.int64)
 
     @cached_property
     def _gram(self) -> Floats:
@@ -103,8 +148,9 @@ class Entry:
         stop = stop or Stop()
         how = [REWARDS[problem.rewards], problem.noise, keys, self.grid, curve, played]
         state: list[Any] = [self.rules, ledger, meter]
+        told = [self.below, self.above, *self._checkpoints(run)]
         if isinstance(problem, ContextProblem):
-            _run_contexts(state, problem, run, how, stop)
+            _run_contexts(state, problem, run, how, told, stop)
             return curve, meter, played
         given = [*state, problem.means, problem.baseline, *how, stop.flag]
         rounds = int(self.grid[-1])
@@ -113,20 +159,24 @@ class Entry:
             given += [new_record(STANDING)]
             run_fixed(*given)
         elif self.kind == "fixed-plain":
-            given += [problem.rows()]
-            run_fixed_plain(*given)
+            run_fixed_plain(*given, *told, problem.rows())
         elif self.kind == "arms":
             given += _tables(self.rules.tobytes(), rounds)
             run_arms(*given)
         else:
-            run_arms_plain(*given)
+            run_arms_plain(*given, *told)
         if stop.is_set():
             raise Interrupted
         return curve, meter, played
 
 
 def _run_contexts(
-    state: list[Any], problem: ContextProblem, run: int, how: list[Any], stop: Stop
+    state: list[Any],
+    problem: ContextProblem,
+    run: int,
+    how: list[Any],
+    told: list[Any],
+    stop: Stop,
 ) -> None:
     model = ContextModel(state[0])
     learned = [model.design, model.rows, model.inverse, model.vectors]
@@ -141,7 +191,7 @@ def _run_contexts(
         columns = aligned(len(features), problem.dim, padded(problem.actions))
         best = np.empty(len(features))
         load_rounds(features, means, problem.feature_bound, columns, best)
-        given = [*state, columns, means, best, baselines, *how, *tables, room, *learned]
+        given = [*state, columns, means, best, baselines, *how, *tables, room, *learned, *told]
         run_contexts(*given)
 
 
@@ -160,7 +210,8 @@ def _radii(rules: bytes, rounds: int) -> tuple[Floats, Floats]:
     """Return the tables of radii and boundaries that an agreement leads to."""
     agreed = np.frombuffer(rules, RULES).copy()
     radii = np.zeros(_table_size(rounds) if agreed["width"][0] == PAPER else 0)
-    boundaries = np.zeros(_table_size(rounds) if agreed["past"][0] == MARTINGALE else 0)
+    summed = agreed["past"][0] in (MARTINGALE, LARGER) and agreed["cumulative"][0] != BERNSTEIN
+    boundaries = np.zeros(_table_size(rounds) if summed else 0)
     tabulate_radii(agreed, radii, boundaries)
     return radii, boundaries
 

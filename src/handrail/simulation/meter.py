@@ -28,6 +28,7 @@ __all__ = [
     "fixed_regret",
     "new_meter",
     "observe",
+    "observe_checkpoint",
     "observe_context",
     "record_fixed",
     "record_point",
@@ -219,6 +220,14 @@ def observe_context(meter: Meter, now: int, mean: float, best: float, baseline_m
     meter.budget, meter.budget_rest = add(meter.budget, meter.budget_rest, step)
     meter.regret, meter.regret_rest = add(meter.regret, meter.regret_rest, best - mean)
     observe(meter, now, meter.budget + meter.budget_rest, step, 1)
+
+
+@lean
+def observe_checkpoint(meter: Meter, ledger: Ledger, checkpoints: Ints, budget: float) -> None:
+    """Take in the budget after a round, if that is the next of these checkpoints."""
+    passed = ledger.checkpoints
+    if passed < checkpoints.size and checkpoints[passed] == ledger.rounds:
+        meter.smallest_at_checkpoints = min(meter.smallest_at_checkpoints, budget)
 
 
 @lean

@@ -9,12 +9,13 @@ import numpy as np
 
 from handrail.compiled import compiled
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
+from handrail.conservative.schedule import arrive
 from handrail.environments.rewards import draw
 from handrail.estimators.fixed import rebuild_fixed
 from handrail.policies.arms import decide_arms, reward_arms
 from handrail.policies.fixed import REBUILD_EVERY, decide_fixed, reward_fixed
 from handrail.records import Floats, Ints, Record
-from handrail.simulation.meter import end_rounds, record_fixed
+from handrail.simulation.meter import end_rounds, fixed_budget, observe_checkpoint, record_fixed
 
 __all__ = ["run_arms_plain", "run_fixed_plain"]
 
@@ -33,26 +34,63 @@ def run_arms_plain(
     curve: Floats,
     actions: Ints,
     halt: Ints,
+    below: float,
+    above: float,
+    checkpoints: Ints,
+    assured: Ints,
 ) -> None:
-    """Play one run of a multi-armed algorithm; see `handrail.simulation.arms.run_arms`."""
+    """Play one run of a multi-armed algorithm.
+
+    Parameters
+    ----------
+    rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions, halt
+        As for `handrail.simulation.arms.run_arms`.
+    below, above : float
+        How far the ends of the interval that the policy is told of lie from the baseline's mean:
+        0 where it is known.
+    checkpoints, assured : numpy.ndarray
+        For `handrail.conservative.schedule.arrive`; empty where checkpoints follow from the round.
+    """
     ledger = ledger_[0]
     meter = meter_[0]
     mean = means[baseline]
+    low, high = max(mean - below, 0.0), min(mean + above, 1.0)
+    gone = np.zeros(0, np.int64)
     plays = np.zeros(means.size, np.int64)
     counts = np.zeros(means.size, np.int64)
     sums = np.zeros(means.size)
+    stamps = np.full(means.size, -1)
     work = np.empty((3, means.size))
     for point in range(grid.size):
         while ledger.rounds < grid[point]:
             if halt[0] != 0:
                 return
-            choice = decide_arms(rules_, ledger_, plays, counts, sums, means, work, baseline, mean)
+            if assured.size > 0:
+                arrive(ledger, checkpoints, assured)
+            choice = decide_arms(
+                rules_,
+                ledger_,
+                plays,
+                counts,
+                sums,
+                stamps,
+                gone,
+                means,
+                work,
+                baseline,
+                low,
+                high,
+            )
             arm = choice[ACTION]
-            if ledger.pending > 0:
+            held = ledger.waiting > 0
+            if held or ledger.pending > 0:
                 reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
-                reward_arms(ledger_, counts, sums, arm, choice[PROMISE], reward)
+                reward_arms(ledger_, counts, sums, arm, held, choice[PROMISE], reward)
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+            if assured.size > 0:
+                budget = fixed_budget(meter, ledger, plays, means, mean)
+                observe_checkpoint(meter, ledger, checkpoints, budget)
         record_fixed(meter, ledger, plays, means, mean, curve, point)
 
 
@@ -70,6 +108,10 @@ def run_fixed_plain(
     curve: Floats,
     actions: Ints,
     halt: Ints,
+    below: float,
+    above: float,
+    checkpoints: Ints,
+    assured: Ints,
     features: Floats,
 ) -> None:
     """Play one run of a linear algorithm.
@@ -78,6 +120,8 @@ def run_fixed_plain(
     ----------
     rules_, ledger_, meter_, means, baseline, kind, noise, keys, grid, curve, actions, halt
         As for `handrail.simulation.arms.run_arms`.
+    below, above, checkpoints, assured
+        As for `run_arms_plain`.
     features : numpy.ndarray
         Phi, (K, d).
     """
@@ -85,6 +129,8 @@ def run_fixed_plain(
     ledger = ledger_[0]
     meter = meter_[0]
     mean = means[baseline]
+    low, high = max(mean - below, 0.0), min(mean + above, 1.0)
+    gone = np.zeros(0, np.int64)
     arms = means.size
     plays = np.zeros(arms, np.int64)
     counts = np.zeros(arms, np.int64)
@@ -98,11 +144,27 @@ def run_fixed_plain(
         while ledger.rounds < grid[point]:
             if halt[0] != 0:
                 return
+            if assured.size > 0:
+                arrive(ledger, checkpoints, assured)
             choice = decide_fixed(
-                rules_, ledger_, plays, estimate, gram, cross, means, work, baseline, mean
+                rules_,
+                ledger_,
+                plays,
+                counts,
+                sums,
+                estimate,
+                gram,
+                cross,
+                gone,
+                means,
+                work,
+                baseline,
+                low,
+                high,
             )
             arm = choice[ACTION]
-            if ledger.pending > 0:
+            held = ledger.waiting > 0
+            if held or ledger.pending > 0:
                 reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                 reward_fixed(
                     rules_,
@@ -116,9 +178,13 @@ def run_fixed_plain(
                     cross,
                     REBUILD_EVERY,
                     arm,
+                    held,
                     choice[PROMISE],
                     reward,
                 )
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
+            if assured.size > 0:
+                budget = fixed_budget(meter, ledger, plays, means, mean)
+                observe_checkpoint(meter, ledger, checkpoints, budget)
         record_fixed(meter, ledger, plays, means, mean, curve, point)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,6 +10,8 @@ from handrail import checks
 from handrail.environments.problem import ContextProblem, Problem
 from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.gaps import plain_gap
+from handrail.policies.knowledge import LEARNED
 from handrail.policies.parameters import DEFAULTS, settle, used_parameters
 from handrail.records import Ints
 from handrail.simulation.entry import Entry
@@ -33,9 +36,16 @@ _FREE: Final = (
     "tightest_at",
     "clip",
     "checkpoint_every",
+    "checkpoints",
+    "checkpoint_gap",
     "baseline_lower",
+    "baseline_mean",
+    "baseline_delta",
+    "learn_baseline",
 )
 """The parameters of a policy that are not the environment's to say."""
+_OFFSETS: Final = "baseline_offsets"
+"""A simulation's own: how far the interval that is told reaches from the baseline's mean."""
 
 
 def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str, Any]:
@@ -54,7 +64,7 @@ def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str,
         Names and values.
     """
     for field in (*experiment.policy, *contender.parameters):
-        if field not in _FREE:
+        if field not in (*_FREE, _OFFSETS):
             known = field in DEFAULTS
             raise InputError(
                 field,
@@ -64,8 +74,38 @@ def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str,
                 else nearest(field, _FREE),
             )
     common = {**_DEFAULTS, **experiment.policy}
-    used = used_parameters(contender.row, {**DEFAULTS, **common, **contender.parameters})
-    return {k: v for k, v in common.items() if k in used} | dict(contender.parameters)
+    everything = {**DEFAULTS, **common, **contender.parameters}
+    _check_knowledge(everything)
+    used = used_parameters(contender.row, everything)
+    if contender.row.conservative:
+        used |= {_OFFSETS}
+    kept = {k: v for k, v in common.items() if k in used} | dict(contender.parameters)
+    return {k: plain_gap(v) for k, v in kept.items()}
+
+
+def _check_knowledge(given: Mapping[str, Any]) -> None:
+    """Refuse a baseline mean that only the problem can say."""
+    if given["baseline_mean"] not in (None, LEARNED):
+        raise InputError(
+            "baseline_mean",
+            "is the problem's to say",
+            f"pass {LEARNED!r}, or {_OFFSETS}=(below, above) for an interval around it",
+        )
+    if given.get(_OFFSETS) is not None and given["baseline_mean"] is not None:
+        raise InputError(_OFFSETS, "an interval cannot be learned", "pass one of the two")
+
+
+def _offsets(chosen: dict[str, Any]) -> tuple[float, float]:
+    """Return how far from the baseline's mean a policy's interval for it reaches."""
+    if chosen.get("baseline_mean") == LEARNED:
+        return math.inf, math.inf
+    value = chosen.pop(_OFFSETS, None)
+    if value is None:
+        return 0.0, 0.0
+    pair = checks.array(_OFFSETS, value, (2,))
+    if not (pair >= 0.0).all():
+        raise InputError(_OFFSETS, f"{value} reaches the wrong way", "pass (below, above) >= 0")
+    return float(pair[0]), float(pair[1])
 
 
 def budget_alpha(experiment: Experiment, contender: Contender) -> float:
@@ -99,7 +139,8 @@ def prepare(
     chosen = policy_parameters(experiment, contender)
     if isinstance(problem, ContextProblem):
         _check_bounds(problem, chosen)
-    given: dict[str, Any] = {**DEFAULTS, **_told(row, problem), **chosen}
+    below, above = _offsets(chosen)
+    given: dict[str, Any] = {**DEFAULTS, **_told(row, problem, below, above), **chosen}
     settings = settle(row, given, warn=False)
     return Entry(
         algorithm=row,
@@ -107,6 +148,9 @@ def prepare(
         rules=settings.rules,
         alpha=budget_alpha(experiment, contender),
         engine=experiment.engine,
+        below=below,
+        above=above,
+        schedule=settings.schedule,
         seed=experiment.seed,
         index=index,
         grid=grid,
@@ -131,7 +175,7 @@ def _check_bounds(problem: ContextProblem, chosen: Mapping[str, Any]) -> None:
         )
 
 
-def _told(row: Algorithm, problem: Problem) -> dict[str, Any]:
+def _told(row: Algorithm, problem: Problem, below: float, above: float) -> dict[str, Any]:
     """Return what a policy is told about a problem."""
     told: dict[str, Any] = {"noise": problem.noise}
     if problem.rewards == "bernoulli":
@@ -149,7 +193,10 @@ def _told(row: Algorithm, problem: Problem) -> dict[str, Any]:
     else:
         told["baseline"] = problem.baseline
         if row.conservative:
-            told["baseline_mean"] = float(problem.means[problem.baseline])
+            mean = float(problem.means[problem.baseline])
+            told["baseline_mean"] = mean
+            if below > 0.0 or above > 0.0:
+                told["baseline_mean"] = (max(mean - below, 0.0), min(mean + above, 1.0))
         if row.past == "oracle":
             told["true_means"] = problem.means
         if row.estimator == "means":

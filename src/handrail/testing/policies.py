@@ -21,7 +21,7 @@ from handrail.testing.world import World
 
 __all__ = ["check_policy"]
 
-_Seen = tuple[int, int, str, float | None, float, float]
+_Seen = tuple[int, int | str, str, float | None, float, float]
 
 
 def check_policy(factory: Callable[[], Policy], *, rounds: int = 200, seed: int = 0) -> None:
@@ -194,8 +194,13 @@ def _bad_calls(
     yield "a decision of another policy", lambda: policy.learn(foreign, world.high)
     yield "an id that is none", lambda: policy.learn("17", world.high)
     yield "a decision that was only explained", lambda: policy.learn(explained, world.high)
-    yield "an unknown baseline", lambda: policy.decide(**{**good, "baseline": 10**6})
-    yield "a negative baseline", lambda: policy.decide(**{**good, "baseline": -1})
+    if world.guard:
+        yield "no proposal", lambda: policy.decide(**{**good, "proposal": None})
+        yield "a proposal that is no name", lambda: policy.decide(**{**good, "proposal": 0.5})
+    else:
+        yield "an unknown baseline", lambda: policy.decide(**{**good, "baseline": 10**6})
+        yield "a negative baseline", lambda: policy.decide(**{**good, "baseline": -1})
+        yield "a proposal nobody asked for", lambda: policy.decide(**{**good, "proposal": 1})
     for mean in (world.high + 1.0, world.low - 1.0, math.nan):
         yield (
             f"baseline mean {mean}",
@@ -205,7 +210,10 @@ def _bad_calls(
         policy.learn(decision, world.high)
         yield "a reward for a decision twice", lambda: policy.learn(decision, world.high)
     if world.dim is None:
-        yield "features nobody asked for", lambda: policy.decide(features=np.ones((2, 2)))
+        yield (
+            "features nobody asked for",
+            lambda: policy.decide(**{**good, "features": np.ones((2, 2))}),
+        )
         return
     for what, features in _bad_features(world, good["features"]):
         yield what, partial(policy.decide, **{**good, "features": features})

@@ -34,6 +34,8 @@ class World:
             for bound in self._given.get("reward_range", self._given.get("mean_range", (0.0, 1.0)))
         )
         self.bounded = "reward_range" in self._given
+        self.guard = policy.algorithm.estimator == "none"
+        self._told = self._conservative and not isinstance(self._given.get("baseline_mean"), str)
         self.dim: int | None = self._given.get("dim")
         self.feature_bound: float | None = self._given.get("feature_bound")
 
@@ -41,6 +43,8 @@ class World:
         """Draw a mean in the declared range, above a declared lower bound on the baseline's."""
         # Without a declared lower bound, checkpoints take the baseline's standing mean for it.
         least = self._given.get("baseline_mean", self.low) if self._checkpoints else self.low
+        if not isinstance(least, float | int):
+            least = self.low if isinstance(least, str) else least[0]
         low = float(self._given.get("baseline_lower", least))
         return float(self._rng.uniform(low, self.high))
 
@@ -53,12 +57,20 @@ class World:
 
     def round(self) -> dict[str, Any]:
         """Draw the arguments of one `decide`."""
+        given: dict[str, Any]
+        if self.guard:
+            names = ("ours", "theirs", 3)
+            given = {
+                "proposal": names[int(self._rng.integers(3))],
+                "baseline": names[int(self._rng.integers(3))],
+            }
+            return given | ({"baseline_mean": self.mean()} if self._told else {})
         if self.dim is None:
             return {}
         actions = int(self._rng.integers(2, 7))
-        given: dict[str, Any] = {"features": self.features(actions)}
+        given = {"features": self.features(actions)}
         given["baseline"] = int(self._rng.integers(actions))
-        if self._conservative:
+        if self._told:
             given["baseline_mean"] = self.mean()
         if self._oracle:
             given["true_means"] = self._rng.uniform(self.low, self.high, actions)

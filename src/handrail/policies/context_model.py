@@ -1,0 +1,123 @@
+"""The model of the linear algorithms with features that change every round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handrail.conservative.choice import Choice
+from handrail.estimators.contexts import WAITING, complete_design
+from handrail.policies.contexts import REBUILD_EVERY, decide_contexts, refresh, reward_contexts
+from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.room import FORGONE, HELD, RESPONSE, ROOM, THETA, TOTAL, VECTORS
+from handrail.policies.rounds import Round
+from handrail.records import LEDGER, Floats, new_record
+from handrail.vectors import aligned, padded
+
+__all__ = ["ContextModel"]
+
+
+def _zeros(*shape: int) -> Floats:
+    array = aligned(*shape)
+    array.fill(0.0)
+    return array
+
+
+class ContextModel:
+    """Ridge regression in the space of the features.
+
+    Parameters
+    ----------
+    rules : numpy.ndarray
+        What was agreed.
+    features : numpy.ndarray, optional
+        Phi, where the arms are fixed but too many for arm space.
+    """
+
+    keeps_features = True
+
+    def __init__(self, rules: NDArray[Any], features: Floats | None = None) -> None:
+        dim = int(rules["dim"][0])
+        ridge = float(rules["ridge"][0])
+        self.rules = rules
+        self.ledger = new_record(LEDGER)
+        self.features = features
+        self.gone = np.zeros(0 if features is None else len(features), np.int64)
+        self.design = _zeros(dim, padded(dim))
+        self.inverse = _zeros(dim, padded(dim))
+        np.fill_diagonal(self.design, ridge)
+        np.fill_diagonal(self.inverse, 1.0 / ridge)
+        self.rows = _zeros(WAITING, padded(dim))
+        self.vectors = _zeros(VECTORS, padded(dim))
+        self.columns = np.empty((dim, 0))
+        self.room = np.empty((ROOM, 0))
+
+    def _features(self, given: Round) -> Floats:
+        features = given.features if self.features is None else self.features
+        assert features is not None
+        return features
+
+    def decide(self, given: Round) -> Choice:
+        """Choose an action and count the round; a negative action -1 - k says row k is bad."""
+        features = self._features(given)
+        width = padded(len(features))
+        if width != self.room.shape[1]:
+            self.columns = aligned(len(self.inverse), width)
+            self.room = aligned(ROOM, width)
+        return decide_contexts(
+            self.rules,
+            self.ledger,
+            features,
+            self.columns,
+            self.inverse,
+            self.vectors,
+            given.truth,
+            self.gone,
+            given.baseline,
+            given.floor,
+            given.mean,
+            self.room,
+        )
+
+    def chosen(self, given: Round, action: int) -> Floats:
+        """Return the action's features: they are gone with the round."""
+        return np.array(self._features(given)[action])
+
+    def reward(self, open_round: OpenRound, reward: float) -> None:
+        """Learn from a reward."""
+        assert open_round.features is not None
+        state = (self.design, self.rows, self.inverse, self.vectors)
+        if reward_contexts(
+            self.ledger,
+            *state,
+            REBUILD_EVERY,
+            open_round.features,
+            open_round.held,
+            open_round.promise,
+            reward,
+        ):
+            refresh(self.rules, self.ledger, *state)
+
+    def grow(self, features: Floats | None) -> None:
+        """Take in the features of one more arm; the regression knows no arms."""
+        assert self.features is not None
+        assert features is not None
+        self.features = np.vstack([self.features, features])
+        self.gone = np.append(self.gone, 0)
+
+    def arrays(self) -> Arrays:
+        """Return all state besides the ledger, as views without the padding."""
+        complete_design(self.design, self.rows)
+        dim = len(self.design)
+        return {
+            "gone": self.gone,
+            "held": self.vectors[HELD, :dim],
+            "forgone": self.vectors[FORGONE, :dim],
+            "design": self.design[:, :dim],
+            "inverse": self.inverse[:, :dim],
+            "response": self.vectors[RESPONSE, :dim],
+            "theta": self.vectors[THETA, :dim],
+            "total": self.vectors[TOTAL, :dim],
+        }

@@ -1,0 +1,187 @@
+"""When checkpoints come: every T rounds, on a list, or after gaps of which something is known.
+
+Of a gap with a known law, a quantile is fixed in advance: with probability 1 - delta_k the k-th gap
+is no shorter than q_k. The delta_k = 6 delta_g / (pi k)^2 add up to delta_g over all gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from handrail import checks
+from handrail.errors import InputError, nearest
+from handrail.records import Ints
+
+__all__ = ["GapLaw", "Schedule", "make_schedule", "plain_gap"]
+
+_ONE_OF: Final = ("checkpoint_every", "checkpoints", "checkpoint_gap")
+_LONGEST: Final = 2**53
+_REMEDY: Final = "pass a whole number, a frozen scipy.stats distribution or a sample of gaps"
+
+
+class GapLaw:
+    """The law of the gaps between checkpoints.
+
+    Parameters
+    ----------
+    gap : int, frozen distribution, array_like or mapping
+        A minimum that is always kept, a law, a sample that is taken as the law itself, or what
+        `plain_gap` made of a law.
+    """
+
+    def __init__(self, gap: Any) -> None:
+        self.least: int | None = None
+        self._sample: Ints | None = None
+        self._law: Any = None
+        if isinstance(gap, Mapping):
+            self._law = _read_law(gap)
+        elif hasattr(gap, "sf") and hasattr(gap, "ppf"):
+            self._law = gap
+        elif isinstance(gap, Sequence | np.ndarray) and not isinstance(gap, str):
+            sample = checks.finite("checkpoint_gap", checks.array("checkpoint_gap", gap, (None,)))
+            self._sample = np.sort(np.floor(sample)).astype(np.int64)
+            if self._sample[0] < 1:
+                raise InputError("checkpoint_gap", "a gap below 1 is impossible", _REMEDY)
+        elif isinstance(gap, int | np.integer):
+            self.least = checks.whole("checkpoint_gap", gap, most=_LONGEST)
+        else:
+            raise InputError("checkpoint_gap", f"{gap!r} is no gap", _REMEDY)
+
+    @property
+    def random(self) -> bool:
+        """Whether the law is only probable, so that it takes a share of delta."""
+        return self.least is None
+
+    def quantile(self, delta: float) -> int:
+        """Return the largest q with P(gap >= q) >= 1 - delta; at least 1, since gaps are.
+
+        Notes
+        -----
+        Of a sample of n gaps sorted from the smallest, the q is the one that floor(delta n) of
+        them are below.
+        """
+        if self.least is not None:
+            return self.least
+        if self._sample is not None:
+            below = math.floor(delta * self._sample.size)
+            return int(self._sample[min(below, self._sample.size - 1)])
+        # P(gap < q) of a whole q is cdf(q - 1) of a law of whole numbers, cdf(q) of others.
+        step = 1 if hasattr(self._law.dist, "pmf") else 0
+        guess = float(self._law.ppf(delta))
+        start = max(1, int(min(guess, _LONGEST)) - 2) if math.isfinite(guess) else 1
+        best = 1
+        for q in range(start, start + 6):
+            if float(self._law.cdf(q - step)) <= delta:
+                best = max(best, q)
+        return best
+
+    def draw(self, random: np.random.Generator) -> int:
+        """Draw a gap for a simulation.
+
+        Of a known minimum half the gaps are exactly that long, which is when it matters.
+        """
+        if self.least is not None:
+            more = int(random.geometric(1.0 / self.least)) if random.random() < 0.5 else 0
+            return self.least + more
+        if self._sample is not None:
+            return int(random.choice(self._sample))
+        return max(1, math.floor(float(self._law.rvs(random_state=random))))
+
+
+def _read_law(gap: Mapping[str, Any]) -> Any:
+    from scipy import stats
+
+    name = gap.get("law")
+    family = getattr(stats, name, None) if isinstance(name, str) else None
+    if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+        known = [each for each in dir(stats) if hasattr(getattr(stats, each), "ppf")]
+        raise InputError("checkpoint_gap", f"{name!r} is no law", nearest(name, known))
+    try:
+        law = family(*gap.get("args", ()), **gap.get("kwds", {}))
+        if not math.isfinite(law.ppf(0.5)):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(
+            "checkpoint_gap", f"{dict(gap)} are not parameters of {name}", "see scipy.stats"
+        ) from None
+    return law
+
+
+def plain_gap(gap: Any) -> Any:
+    """Return a gap as JSON or an array can hold it; a law becomes its name and its numbers."""
+    if not (hasattr(gap, "sf") and hasattr(gap, "ppf")):
+        return gap
+    return {
+        "law": gap.dist.name,
+        "args": [float(each) for each in gap.args],
+        "kwds": {name: float(each) for name, each in gap.kwds.items()},
+    }
+
+
+class Schedule:
+    """Checkpoints other than multiples of a number: a list, or gaps.
+
+    Parameters
+    ----------
+    rounds : numpy.ndarray, optional
+        The checkpoints, increasing; after the last the promise is checked every round.
+    law : GapLaw, optional
+        What is known of the gaps, in place of a list.
+    delta : float
+        The probability with which some gap may be shorter than its quantile.
+    """
+
+    def __init__(self, rounds: Ints | None, law: GapLaw | None, delta: float) -> None:
+        self.rounds = rounds
+        self.law = law
+        self.delta = delta
+
+    def assured(self, passed: int, latest: int) -> int:
+        """Return the round before which no checkpoint comes, after so many, the latest there."""
+        if self.rounds is not None:
+            later = np.searchsorted(self.rounds, latest + 1)
+            return int(self.rounds[later]) if later < self.rounds.size else 0
+        assert self.law is not None
+        share = 6.0 * self.delta / (math.pi * (passed + 1)) ** 2
+        return latest + self.law.quantile(share)
+
+
+def make_schedule(given: Mapping[str, Any], delta: float) -> Schedule | None:
+    """Read the parameters of a schedule with checkpoints; None if they come every T rounds.
+
+    Parameters
+    ----------
+    given : mapping
+        The parameters of `make_policy`.
+    delta : float
+        The share of delta that random gaps take.
+
+    Returns
+    -------
+    Schedule or None
+        What the ledger is told of the next checkpoint.
+    """
+    named = [field for field in _ONE_OF if given[field] is not None]
+    if len(named) != 1:
+        raise InputError(
+            named[1] if named else "checkpoint_every",
+            f"is given beside {named[0]}"
+            if named
+            else "is required by a schedule with checkpoints",
+            f"pass one of {', '.join(_ONE_OF)}",
+        )
+    if named[0] == "checkpoint_every":
+        return None
+    if named[0] == "checkpoint_gap":
+        return Schedule(None, GapLaw(given["checkpoint_gap"]), delta)
+    rounds = checks.array("checkpoints", given["checkpoints"], (None,))
+    whole = rounds.astype(np.int64)
+    if (whole != rounds).any() or whole[0] < 1 or (np.diff(whole) <= 0).any():
+        raise InputError(
+            "checkpoints", "are not increasing whole rounds from 1 on", "pass [100, 250, ...]"
+        )
+    return Schedule(whole, None, delta)

@@ -1,0 +1,139 @@
+"""The model of a guard: none. Sums of rewards are all it knows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handrail.bounds.arm import KL
+from handrail.bounds.kl import kl_interval
+from handrail.bounds.mixture import two_sided_mixture
+from handrail.compiled import lean
+from handrail.conservative.baseline import CONSTANT, allowance, held_margin, required
+from handrail.conservative.choice import Choice
+from handrail.conservative.ledger import record_decision, record_lesson, record_reward
+from handrail.conservative.past import NONE, current_boundary, martingale
+from handrail.conservative.selection import BASELINE_EVENT, OPTIMISTIC_EVENT
+from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.rounds import Round
+from handrail.records import LEDGER, Floats, Ledger, Record, Rules, new_record
+
+__all__ = ["BASELINE", "PROPOSED", "GuardModel", "decide_guard", "reward_guard"]
+
+BASELINE: Final = 0
+PROPOSED: Final = 1
+"""A guard's two actions."""
+
+
+@lean
+def _learned(rules: Rules, ledger: Ledger) -> tuple[float, float]:
+    """Return the interval of the baseline's mean from its own rewards, cut to [0, 1]."""
+    count = ledger.lessons
+    if count == 0:
+        return 0.0, 1.0
+    total = ledger.lesson + ledger.lesson_rest
+    if rules.width == KL:
+        return kl_interval(count, total, rules.baseline_level)
+    variance = count * rules.noise * rules.noise
+    width = two_sided_mixture(variance, rules.baseline_rho, rules.baseline_level) / count
+    mean = total / count
+    return max(min(mean - width, 1.0), 0.0), min(max(mean + width, 0.0), 1.0)
+
+
+@lean
+def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean: float) -> Choice:
+    """Answer a proposal: play it if that is safe, else the baseline; count the round.
+
+    Parameters
+    ----------
+    rules_, ledger_ : numpy.ndarray
+        The records.
+    same : bool
+        Whether the proposal is the baseline.
+    floor, mean : float
+        The baseline's mean lies between them.
+
+    Returns
+    -------
+    tuple
+        The choice: action 1 is the proposal, action 0 the baseline.
+
+    Notes
+    -----
+    past_and_now = max(sum_S r - psi(s), 0) + 0: nothing is known of the proposal but that its mean
+    is not below 0. r_i - E[r_i | past, context, action] is a martingale difference whatever made
+    the proposal, so that no model is needed.
+    """
+    rules = rules_[0]
+    ledger = ledger_[0]
+    if rules.past == NONE:
+        record_decision(ledger, floor, mean, False, 0.0)
+        event = BASELINE_EVENT if same else OPTIMISTIC_EVENT
+        action = BASELINE if same else PROPOSED
+        nan = math.nan
+        return action, event, nan, 1.0, 0.0, 0.0, PROPOSED, nan, 1.0, 0.0, 0
+    if rules.knowledge == CONSTANT and rules.learn_baseline == 1:
+        floor, mean = _learned(rules, ledger)
+    past = martingale(rules, ledger, current_boundary(rules, ledger))
+    extra = allowance(rules, ledger)
+    needed = required(rules, ledger, floor, mean)
+    margin = past + extra - needed
+    if margin >= 0.0 and not same:
+        record_decision(ledger, floor, mean, False, 0.0)
+        return PROPOSED, OPTIMISTIC_EVENT, margin, 1.0, 0.0, 0.0, PROPOSED, margin, 1.0, 0.0, 1
+    held = held_margin(rules, ledger, past, extra, needed, floor, mean, 0.0)
+    record_decision(ledger, floor, mean, True, 0.0)
+    if rules.learn_baseline == 1:
+        ledger.waiting += 1
+    leader = BASELINE if same else PROPOSED
+    safe = 1 if margin >= 0.0 else 0
+    return BASELINE, BASELINE_EVENT, held, mean, floor, 0.0, leader, margin, 1.0, 0.0, safe
+
+
+@lean
+def reward_guard(ledger_: Record, held: bool, promise: float, reward: float) -> None:
+    """Take a reward into the ledger; held: it is a baseline round's."""
+    if held:
+        record_lesson(ledger_[0], reward)
+    else:
+        record_reward(ledger_[0], promise, reward)
+
+
+class GuardModel:
+    """A ledger and nothing else.
+
+    Parameters
+    ----------
+    rules : numpy.ndarray
+        What was agreed.
+    """
+
+    keeps_features = False
+
+    def __init__(self, rules: NDArray[Any]) -> None:
+        self.rules = rules
+        self.ledger = new_record(LEDGER)
+        self.gone = np.zeros(0, np.int64)
+
+    def decide(self, given: Round) -> Choice:
+        """Answer a proposal and count the round."""
+        assert given.names is not None
+        same = given.names[0] == given.names[1]
+        return decide_guard(self.rules, self.ledger, same, given.floor, given.mean)
+
+    def chosen(self, given: Round, action: int) -> None:
+        """Return None: rewards are summed whatever earned them."""
+
+    def reward(self, open_round: OpenRound, reward: float) -> None:
+        """Sum a reward."""
+        reward_guard(self.ledger, open_round.held, open_round.promise, reward)
+
+    def grow(self, features: Floats | None) -> None:
+        """Do nothing: any action may be proposed."""
+
+    def arrays(self) -> Arrays:
+        """Return nothing: the ledger is all."""
+        return {}

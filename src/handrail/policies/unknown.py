@@ -1,0 +1,77 @@
+"""Margins over contexts where the model learns the baseline's mean as well."""
+
+from __future__ import annotations
+
+import math
+
+from handrail.compiled import inlined
+from handrail.conservative.past import MARTINGALE, SELF_NORMALISED, bound_lanes
+from handrail.estimators.contexts import along_total, multiply
+from handrail.policies.room import (
+    CENTRE,
+    CERTIFIED,
+    FORGONE,
+    HELD,
+    PRODUCT,
+    SPARE,
+    SQUARE,
+    SUM,
+    SUM_WEIGHED,
+    THETA,
+    TOTAL,
+)
+from handrail.records import Floats, Rules
+
+__all__ = ["certify_unknown"]
+
+
+@inlined
+def _certify_along(
+    columns: Floats, inverse: Floats, vectors: Floats, room: Floats, beta: float, row: int
+) -> None:
+    """Fill in the lower bound of <theta, SUM + phi> of every lane."""
+    multiply(inverse, vectors[SUM], vectors[SUM_WEIGHED])
+    centre, square = along_total(
+        vectors[THETA], vectors[SUM], vectors[SUM_WEIGHED], columns, room[PRODUCT]
+    )
+    bound_lanes(
+        centre, square, beta, room[CENTRE], room[SQUARE], room[PRODUCT], -math.inf, room[row]
+    )
+
+
+@inlined
+def certify_unknown(
+    rules: Rules,
+    earned: float,
+    columns: Floats,
+    inverse: Floats,
+    vectors: Floats,
+    room: Floats,
+    beta: float,
+    baseline: int,
+) -> None:
+    """Fill in every action's certified margin, without slack.
+
+    Notes
+    -----
+    With w = alpha sum_{S_b} phi_b - (1 - alpha) (sum_S phi_b + phi_b(t)) the budget of playing a
+    is <theta, x + w + phi_a>, x the features summed over S; the ellipsoid bounds it from below.
+    Or the rewards of S less psi (earned) stand for <theta, x>, and the ellipsoid bounds
+    <theta, w + phi_a>. Both are differences: neither is cut at 0. `larger` takes the larger of the
+    two.
+    """
+    keep = 1.0 - rules.alpha
+    for i in range(len(columns)):
+        given_up = vectors[FORGONE, i] + columns[i, baseline]
+        vectors[SUM, i] = rules.alpha * vectors[HELD, i] - keep * given_up
+    if rules.past != SELF_NORMALISED:
+        _certify_along(columns, inverse, vectors, room, beta, SPARE)
+    if rules.past != MARTINGALE:
+        for i in range(len(columns)):
+            vectors[SUM, i] += vectors[TOTAL, i]
+        _certify_along(columns, inverse, vectors, room, beta, CERTIFIED)
+    for lane in range(room.shape[1]):
+        other = earned + room[SPARE, lane]
+        better = rules.past != SELF_NORMALISED and other > room[CERTIFIED, lane]
+        if better or rules.past == MARTINGALE:
+            room[CERTIFIED, lane] = other
