@@ -19,6 +19,7 @@ from handrail._version import __version__
 
 if TYPE_CHECKING:
     from handrail import testing as testing
+    from handrail import theory as theory
     from handrail.environments.registry import (
         environment_names,
         make_environment,
@@ -51,6 +52,7 @@ __all__ = [
     "register_environment",
     "simulate",
     "testing",
+    "theory",
 ]
 
 _HOMES: Final = {
@@ -73,8 +75,8 @@ _HOMES: Final = {
 
 def __getattr__(name: str) -> Any:
     """Load a name when it is first asked for: the compiler behind the policies is heavy."""
-    if name == "testing":
-        return import_module("handrail.testing")
+    if name in ("testing", "theory"):
+        return import_module(f"handrail.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'handrail' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
