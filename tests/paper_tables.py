@@ -25,6 +25,7 @@ TINY = Scale(
     jester=Size(2, 2, 300),
     contextual=Size(2, 2, 100),
     widths=Size(2, 2, 500),
+    theory=Size(1, 2, 400),
     gaps=4,
     points=40,
 )

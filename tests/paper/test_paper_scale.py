@@ -18,6 +18,7 @@ def test_paper_scale_is_the_papers() -> None:
     assert PAPER.jester == Size(100, 5, 10**5)
     assert PAPER.contextual == Size(20, 20, 10_000)
     assert PAPER.widths == Size(70, 40, 10**5)
+    assert PAPER.theory == Size(1, 40, 10**7)
     assert len(checkpoint_gaps(20_000, PAPER.gaps)) == 15
 
 
@@ -25,6 +26,7 @@ def test_all_figures_in_the_order_of_the_registry() -> None:
     assert list(FIGURES) == [
         *("oracle-mab", "mab", "linear", "e2-share", "checkpoint-mab", "checkpoint-linear"),
         *("jester", "budget-mab", "budget-linear", "budget-jester", "contextual", "widths"),
+        "theory",
     ]
     assert [plan.name for plan in chosen([])] == list(FIGURES)
 

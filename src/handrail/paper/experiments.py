@@ -84,9 +84,10 @@ def linear(
     points: int,
     *,
     rank: int = 6,
+    dim: int = 100,
     labels: Mapping[str, int | float | str] | None = None,
 ) -> Experiment:
-    """Return an experiment on K = 30 arms with d = 100 features; parameters as in `bernoulli`.
+    """Return an experiment on K = 30 arms with d features; parameters as in `bernoulli`.
 
     Parameters
     ----------
@@ -100,6 +101,8 @@ def linear(
         Rounds recorded.
     rank : int, default=6
         The baseline's, 1 being the best arm.
+    dim : int, default=100
+        d, the length of the features.
     labels : mapping, optional
         Further columns of the tables.
 
@@ -108,7 +111,7 @@ def linear(
     Experiment
         The experiment.
     """
-    parameters = {"arms": 30, "dim": 100, "baseline_rank": rank, "noise": 0.1}
+    parameters = {"arms": 30, "dim": dim, "baseline_rank": rank, "noise": 0.1}
     return _experiment("linear", parameters, contenders, size, seed, LINEAR, points, labels or {})
 
 

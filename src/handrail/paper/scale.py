@@ -30,6 +30,8 @@ class Scale:
         What it is called.
     mab, linear, e2_share, checkpoint_mab, checkpoint_linear, jester, contextual, widths : Size
         One size an experiment; a figure that draws another's runs has that one's size.
+    theory : Size
+        One problem: the bounds are those of a model.
     gaps : int
         How many values of T, the rounds between checkpoints, are tried.
     points : int
@@ -47,6 +49,7 @@ class Scale:
     jester: Size
     contextual: Size
     widths: Size
+    theory: Size
     gaps: int
     points: int = 500
     mab_ranks: tuple[int, ...] = (2, 4, 6, 8)
@@ -86,9 +89,10 @@ PAPER: Final = Scale(
     jester=Size(100, 5, 100_000),
     contextual=Size(20, 20, 10_000),
     widths=Size(70, 40, 100_000),
+    theory=Size(1, 40, 10_000_000),
     gaps=15,
 )
-"""The paper's own numbers; `contextual` and `widths` are not in the paper."""
+"""The paper's own numbers; `contextual`, `widths` and `theory` are not in the paper."""
 
 QUICK: Final = Scale(
     name="quick",
@@ -100,11 +104,12 @@ QUICK: Final = Scale(
     jester=Size(10, 2, 20_000),
     contextual=Size(4, 3, 5_000),
     widths=Size(12, 4, 100_000),
+    theory=Size(1, 4, 10_000_000),
     gaps=8,
 )
 """A first look: about half a minute of computation on two cores."""
 
-_OURS: Final = ("contextual", "widths")
+_OURS: Final = ("contextual", "widths", "theory")
 """Experiments that are not in the paper."""
 
 SCALES: Final[Mapping[str, Scale]] = {scale.name: scale for scale in (QUICK, PAPER)}
@@ -156,7 +161,8 @@ def scale_note(scale: Scale, experiment: str) -> str:
     'quick scale: 8 problems × 4 runs, n = 20,000 (paper: 70 × 40, 20,000)'
     """
     size, full = scale.size(experiment), PAPER.size(experiment)
-    note = f"{scale.name} scale: {size.problems} problems × {size.runs} runs, n = {size.rounds:,}"
+    models = "1 problem" if size.problems == 1 else f"{size.problems} problems"
+    note = f"{scale.name} scale: {models} × {size.runs} runs, n = {size.rounds:,}"
     if size == full:
         return note
     whole = "full size" if experiment in _OURS else "paper"

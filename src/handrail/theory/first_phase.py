@@ -63,5 +63,10 @@ def free_rounds(setting: Setting) -> int:
     -------
     int
         In so many rounds at the start the most optimistic action is played, whatever happens.
+
+    Notes
+    -----
+    Where T~ is a whole number the last of them has a margin of exactly 0, and the rounding of a
+    running policy may decide against it.
     """
     return math.floor(_stretch(setting))

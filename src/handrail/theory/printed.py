@@ -110,7 +110,7 @@ def _lemma_1(setting: Setting) -> float:
     return (
         2.0 * setting.baseline_high / am
         + 4.0 / (3.0 * am) * L
-        + 4.0 / (math.sqrt(3.0) * am**1.5) * K * L
+        + 4.0 / (math.sqrt(3.0 * am) * am) * K * L
         + 2.0 / am**2 * K**2 * L
     )
 

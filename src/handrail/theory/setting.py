@@ -10,8 +10,8 @@ from handrail.errors import InputError
 
 __all__ = ["Setting"]
 
-_LEAST: Final = 1e-30
-_MOST: Final = 1e30
+_LEAST: Final = 1e-20
+_MOST: Final = 1e20
 """Between them no bound leaves the range of floating point."""
 
 _LONGEST: Final = 10**15

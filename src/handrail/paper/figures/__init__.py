@@ -18,6 +18,7 @@ from handrail.paper.figures import (
     linear,
     mab,
     oracle_mab,
+    theory,
     widths,
 )
 from handrail.paper.plan import FigurePlan
@@ -39,6 +40,7 @@ FIGURES: Final[Mapping[str, FigurePlan]] = {
         budget_jester,
         contextual,
         widths,
+        theory,
     )
 }
 
