@@ -104,7 +104,7 @@ QUICK: Final = Scale(
     jester=Size(10, 2, 20_000),
     contextual=Size(4, 3, 5_000),
     widths=Size(12, 4, 100_000),
-    theory=Size(1, 4, 10_000_000),
+    theory=Size(1, 2, 10_000_000),
     gaps=8,
 )
 """A first look: about half a minute of computation on two cores."""
