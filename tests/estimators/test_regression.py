@@ -110,15 +110,18 @@ def test_what_is_known_of_a_row_gives_the_same(dim: int) -> None:
     response, theta, step, weighed = np.zeros((4, padded(dim)))
     rows, rewards = rng.standard_normal((1000, dim)), rng.standard_normal(1000)
     state = (design, waiting, inverse, response, theta, step)
-    for row, reward in zip(rows, rewards, strict=True):
+    added = rng.random(1000) < 0.7  # the others are only learned from, as baseline rounds are
+    for i, (row, reward) in enumerate(zip(rows, rewards, strict=True)):
         square, mean = float(row @ inverse[:, :dim] @ row), float(theta[:dim] @ row)
         product = float(weighed[:dim] @ row)
         learn_known(rules[0], ledger[0], *state, row, float(reward), square, mean)
-        follow_total(square, product, step, weighed)
+        follow_total(square, product, step, weighed, float(added[i]))
     full = 0.3 * np.eye(dim) + rows.T @ rows
     np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
     np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
-    np.testing.assert_allclose(weighed[:dim], np.linalg.solve(full, rows.sum(axis=0)), atol=1e-12)
+    np.testing.assert_allclose(
+        weighed[:dim], np.linalg.solve(full, rows[added].sum(axis=0)), atol=1e-12
+    )
     assert not weighed[dim:].any()
     log_det = np.linalg.slogdet(full)[1] - dim * np.log(0.3)
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)

@@ -159,12 +159,14 @@ class Entry:
             given += [new_record(STANDING)]
             run_fixed(*given)
         elif self.kind == "fixed-plain":
-            run_fixed_plain(*given, *told, problem.rows())
+            given += [*told, problem.rows()]
+            run_fixed_plain(*given)
         elif self.kind == "arms":
             given += _tables(self.rules.tobytes(), rounds)
             run_arms(*given)
         else:
-            run_arms_plain(*given, *told)
+            given += told
+            run_arms_plain(*given)
         if stop.is_set():
             raise Interrupted
         return curve, meter, played
