@@ -60,7 +60,7 @@ class Rules(Protocol):
     """The delta that goes into the interval of a mean that a guard learns."""
     baseline_rho: float
     learn_baseline: int
-    """1: the estimator learns from the rewards of baseline rounds too."""
+    """What the estimator learns from baseline rounds: see `handrail.conservative.baseline`."""
     open_arms: int
     """1: the j-th arm ever created gets 6 / (pi j)^2 of the level; 0: each gets 1 / arms."""
 

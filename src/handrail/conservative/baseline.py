@@ -24,7 +24,18 @@ from handrail.conservative.ledger import need
 from handrail.conservative.schedule import awaited_checkpoint, current_slack
 from handrail.records import Ledger, Rules
 
-__all__ = ["CONSTANT", "GIVEN", "WITHIN", "allowance", "held_margin", "required"]
+__all__ = [
+    "CONSTANT",
+    "FROM_MEANS",
+    "FROM_REWARDS",
+    "GIVEN",
+    "NOTHING",
+    "WITHIN",
+    "allowance",
+    "held_margin",
+    "required",
+    "teaches",
+]
 
 GIVEN: Final = 0
 """Every round says its mean, or an interval for it."""
@@ -32,6 +43,20 @@ CONSTANT: Final = 1
 """One constant mean in an interval, given or learned."""
 WITHIN: Final = 2
 """Learned by the linear model: the past bound includes it."""
+
+NOTHING: Final = 0
+FROM_REWARDS: Final = 1
+"""Baseline rounds await a reward, and the estimator learns from it."""
+FROM_MEANS: Final = 2
+"""The estimator learns the baseline's known mean, as a reward without noise; nothing is awaited."""
+
+
+@lean
+def teaches(rules: Rules, low: float, high: float) -> bool:
+    """Say whether a baseline round with this interval for its mean is learned from."""
+    if rules.learn_baseline == FROM_MEANS:
+        return low == high
+    return rules.learn_baseline == FROM_REWARDS
 
 
 @lean

@@ -6,7 +6,7 @@ import math
 from typing import Final, TypeAlias
 
 from handrail.compiled import inlined, lean
-from handrail.conservative.baseline import allowance, held_margin, required
+from handrail.conservative.baseline import allowance, held_margin, required, teaches
 from handrail.conservative.ledger import need, record_decision
 from handrail.conservative.past import NONE
 from handrail.conservative.schedule import slack
@@ -145,6 +145,6 @@ def conclude(
     choice = choose(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
     held = rules.past != NONE and choice[ACTION] == baseline
     record_decision(ledger, floor, mean, held, choice[PROMISE])
-    if held and rules.learn_baseline == 1:
+    if held and teaches(rules, floor, mean):
         ledger.waiting += 1
     return choice, held

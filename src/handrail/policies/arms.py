@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import lean
-from handrail.conservative.baseline import CONSTANT
+from handrail.conservative.baseline import CONSTANT, FROM_REWARDS
 from handrail.conservative.choice import ACTION, Choice, conclude
 from handrail.conservative.ledger import record_lesson, record_reward
 from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
@@ -44,7 +44,7 @@ def decide_arms(
     ledger = ledger_[0]
     upper, lower, certified = work[0], work[1], work[2]
     bound_means(rules, ledger, counts, sums, stamps, upper, lower)
-    if rules.knowledge == CONSTANT and rules.learn_baseline == 1:
+    if rules.knowledge == CONSTANT and rules.learn_baseline == FROM_REWARDS:
         floor = max(floor, min(lower[baseline], 1.0))
         mean = min(mean, max(upper[baseline], 0.0))
     psi = current_boundary(rules, ledger)

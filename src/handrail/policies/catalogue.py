@@ -16,8 +16,18 @@ from handrail.policies.algorithm import Algorithm
 
 __all__ = ["algorithm", "algorithms"]
 
-_MEANS: Final = {"width": ["kl", "mixture"], "cumulative": "mixture"}
-_LINEAR: Final = {"width": "intersection", "cumulative": "mixture", "ridge": "balanced"}
+_MEANS: Final = {
+    "width": ["kl", "mixture"],
+    "cumulative": ["bernstein", "mixture"],
+    "tightest_at": 30.0,
+}
+_LINEAR: Final = {
+    "width": "intersection",
+    "cumulative": "mixture",
+    "tightest_at": 30.0,
+    "ridge": "balanced",
+    "learn_baseline": "mean",
+}
 _GUARD: Final = {"width": ["kl", "mixture"], "cumulative": ["bernstein", "mixture"]}
 """What measured best on problems other than the paper's: docs/decisions.md."""
 

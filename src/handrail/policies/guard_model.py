@@ -12,7 +12,7 @@ from handrail.bounds.arm import KL
 from handrail.bounds.kl import kl_interval
 from handrail.bounds.mixture import two_sided_mixture
 from handrail.compiled import lean
-from handrail.conservative.baseline import CONSTANT, allowance, held_margin, required
+from handrail.conservative.baseline import CONSTANT, FROM_REWARDS, allowance, held_margin, required
 from handrail.conservative.choice import Choice
 from handrail.conservative.ledger import record_decision, record_lesson, record_reward
 from handrail.conservative.past import NONE, current_boundary, martingale
@@ -75,7 +75,7 @@ def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean
         action = BASELINE if same else PROPOSED
         nan = math.nan
         return action, event, nan, 1.0, 0.0, 0.0, PROPOSED, nan, 1.0, 0.0, 0
-    if rules.knowledge == CONSTANT and rules.learn_baseline == 1:
+    if rules.knowledge == CONSTANT and rules.learn_baseline == FROM_REWARDS:
         floor, mean = _learned(rules, ledger)
     past = martingale(rules, ledger, current_boundary(rules, ledger))
     extra = allowance(rules, ledger)
@@ -86,7 +86,7 @@ def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean
         return PROPOSED, OPTIMISTIC_EVENT, margin, 1.0, 0.0, 0.0, PROPOSED, margin, 1.0, 0.0, 1
     held = held_margin(rules, ledger, past, extra, needed, floor, mean, 0.0)
     record_decision(ledger, floor, mean, True, 0.0)
-    if rules.learn_baseline == 1:
+    if rules.learn_baseline == FROM_REWARDS:
         ledger.waiting += 1
     leader = BASELINE if same else PROPOSED
     safe = 1 if margin >= 0.0 else 0

@@ -14,6 +14,7 @@ from handrail.bounds.arm import ARM_WIDTHS
 from handrail.bounds.cumulative import CUMULATIVE_BOUNDS
 from handrail.bounds.ellipsoid import ELLIPSOID_WIDTHS
 from handrail.bounds.mixture import mixture_rho
+from handrail.conservative.baseline import CONSTANT, FROM_MEANS, FROM_REWARDS, NOTHING
 from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
@@ -47,7 +48,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "cumulative": None,
     "accounting": "union",
     "delta_weights": None,
-    "tightest_at": 1000.0,
+    "tightest_at": None,
     "clip": "zero",
     "checkpoint_every": None,
     "checkpoints": None,
@@ -85,8 +86,8 @@ class Settings(NamedTuple):
     baseline_lower: float
     schedule: Schedule | None
     """Checkpoints that are no multiples of a number."""
-    learns_baseline: bool
-    """Whether baseline rounds await a reward."""
+    lessons: int
+    """What is learned from baseline rounds."""
     open_arms: bool
     """Whether arms may be added without end."""
     truth: Floats | None
@@ -132,7 +133,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     baseline = _baseline(algorithm, given, actions)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = _arms_ever(given["arms_ever"], actions)
-    learns = known.learned or bool(given["learn_baseline"])
+    learns = _lessons(given["learn_baseline"], known)
     rules = new_record(
         RULES,
         past=PASTS[algorithm.past],
@@ -182,7 +183,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         known=known,
         baseline_lower=float(rules["baseline_lower"][0]),
         schedule=schedule,
-        learns_baseline=learns,
+        lessons=learns,
         open_arms=given["arms_ever"] == "any",
         truth=_truth(algorithm, given, units, actions),
         window=None if given["window"] is None else checks.whole("window", given["window"]),
@@ -211,6 +212,7 @@ def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
 _PRESET: Final[Mapping[str, Any]] = {
     "ridge": 1.0,
     "cumulative": "paper",
+    "tightest_at": 1000.0,
     "learn_baseline": False,
 }
 
@@ -463,6 +465,16 @@ def _linear_bounds(
                 f"row {row} exceeds feature_bound {given['feature_bound']:g}",
                 "declare the bound the features really have",
             )
+
+
+def _lessons(value: object, known: Known) -> int:
+    """Say what is learned from baseline rounds: nothing, their rewards, or their known mean."""
+    if known.learned or value is True:
+        return FROM_REWARDS
+    if value is False:
+        return NOTHING
+    checks.one_of("learn_baseline", value, ("mean",))
+    return NOTHING if known.code == CONSTANT else FROM_MEANS
 
 
 def _ridge(value: object, rules: Record) -> float:

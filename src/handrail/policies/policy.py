@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from handrail import files
+from handrail.conservative.baseline import FROM_REWARDS
 from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
@@ -81,7 +82,7 @@ class Policy:
     def _become(self, name: str) -> None:
         """Take a name; this copy gets one of its own."""
         self._origin = Origin(
-            name, self.algorithm, self._settings.units, self._settings.learns_baseline
+            name, self.algorithm, self._settings.units, self._settings.lessons == FROM_REWARDS
         )
         self._copy = new_name(8)
         self._process = process()

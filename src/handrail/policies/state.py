@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from handrail import checks
+from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS
 from handrail.conservative.choice import ACTION, EVENT, PROMISE, Choice
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
@@ -90,9 +91,13 @@ class State:
             raise bad_features(self.settings, given, -1 - action)
         self.round = number
         held = choice[EVENT] == BASELINE_EVENT and self.settings.algorithm.conservative
-        if not held or self.settings.learns_baseline:
+        lessons = self.settings.lessons
+        if not held or lessons == FROM_REWARDS:
             features = self.model.chosen(given, action)
             self.open[number] = OpenRound(number, action, held, choice[PROMISE], features, copy)
+        elif lessons == FROM_MEANS and given.floor == given.mean:
+            features = self.model.chosen(given, action)
+            self.model.reward(OpenRound(number, action, held, 0.0, features, copy), given.mean)
         self._whole = True
         return choice
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from handrail.bounds.cumulative import BERNSTEIN
 from handrail.compiled import compiled, inlined
+from handrail.conservative.baseline import FROM_REWARDS
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.conservative.past import current_boundary, sums_rewards
 from handrail.conservative.schedule import arrive
@@ -196,7 +197,9 @@ def _play_rounds(
         action = choice[ACTION]
         due = False
         if ledger.pending > 0 or ledger.waiting > 0:
-            reward = draw(kind, means[i, action], noise, keys[action], now)
+            reward = mean
+            if ledger.pending > 0 or rules.learn_baseline == FROM_REWARDS:
+                reward = draw(kind, means[i, action], noise, keys[action], now)
             due = reward_columns(
                 rules_,
                 ledger_,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from handrail.compiled import compiled
+from handrail.conservative.baseline import FROM_REWARDS
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.conservative.schedule import arrive
 from handrail.environments.rewards import draw
@@ -84,7 +85,9 @@ def run_arms_plain(
             arm = choice[ACTION]
             held = ledger.waiting > 0
             if held or ledger.pending > 0:
-                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                reward = mean
+                if not held or rules_[0].learn_baseline == FROM_REWARDS:
+                    reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                 reward_arms(ledger_, counts, sums, arm, held, choice[PROMISE], reward)
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
@@ -165,7 +168,9 @@ def run_fixed_plain(
             arm = choice[ACTION]
             held = ledger.waiting > 0
             if held or ledger.pending > 0:
-                reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
+                reward = mean
+                if not held or rules_[0].learn_baseline == FROM_REWARDS:
+                    reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
                 reward_fixed(
                     rules_,
                     ledger_,
