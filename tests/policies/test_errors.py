@@ -19,7 +19,7 @@ from handrail.conservative.past import PASTS
 from handrail.conservative.schedule import SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.policies.algorithm import PART_NAMES
-from handrail.policies.parameters import DEFAULTS
+from handrail.policies.defaults import DEFAULTS
 from support import FEATURES, MEANS, make, parameters, play, state
 
 # A window without a default is used here knowingly; its warning is tested in test_late.py.

@@ -17,7 +17,7 @@ import pytest
 
 import handrail
 from handrail import InputError
-from support import SETTINGS, make, play, state
+from support import FEATURES, SETTINGS, make, play, state
 
 CHILD = """
 import resource, sys
@@ -122,7 +122,7 @@ def test_the_format_is_open(saved: Path) -> None:
         document = json.loads(archive.read("state.json"))
         design = np.load(io.BytesIO(archive.read("model/design.npy")), allow_pickle=False)
     assert document["format"] == "handrail-policy"
-    assert document["version"] == 1
+    assert document["version"] == 2
     assert document["algorithm"]["name"] == "CLUCB2"
     assert document["ledger"]["rounds"] == 240
     assert design.shape == (3, 3)
@@ -130,7 +130,7 @@ def test_the_format_is_open(saved: Path) -> None:
 
 def test_a_newer_format_is_refused(saved: Path) -> None:
     def newer(document: dict[str, Any], members: dict[str, bytes]) -> None:
-        document["version"] = 2
+        document["version"] = 3
 
     rewrite(saved, newer)
     with pytest.raises(InputError, match="upgrade handrail") as caught:
@@ -314,3 +314,24 @@ def test_killed_while_saving_leaves_a_whole_file(tmp_path: Path) -> None:
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
         assert handrail.load_policy(path).round > 0
+
+
+@pytest.mark.parametrize("name", ["arms", "contexts"])
+def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
+    """Written by the release before: what it did not know of is 0, and nothing else changed."""
+    old = Path(__file__).parent / "data" / f"{name}-1.handrail"
+    with zipfile.ZipFile(old) as archive:
+        document = json.loads(archive.read("state.json"))
+    assert document["version"] == 1
+    policy = handrail.load_policy(old)
+    assert (policy.round, policy.pending) == (200, len(document["open"]))
+    ledger = policy._state.model.ledger[0]
+    for field, value in document["ledger"].items():
+        assert ledger[field] == value
+    policy.save(tmp_path / "p")
+    again = handrail.load_policy(tmp_path / "p")
+    given: dict[str, Any] = (
+        {} if name == "arms" else {"features": FEATURES, "baseline": 1, "baseline_mean": 0.5}
+    )
+    one = [policy.decide(**given).margin for _ in range(20)]
+    assert one == [again.decide(**given).margin for _ in range(20)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from handrail.bounds.ellipsoid import DETERMINANT
+from handrail.bounds.ellipsoid import PAPER
 from handrail.compiled import compiled, inlined
 from handrail.estimators.symmetric import invert
 from handrail.records import Floats, Ledger, Rules
@@ -276,7 +276,7 @@ def learn_known(
     row = rows[ledger.rows % WAITING]
     _take_row(inverse, features, row, step)
     _learn_row(ledger, design, rows, inverse, response, theta, step, row, reward, square, mean)
-    if rules.width == DETERMINANT:  # nobody else looks at it, and a logarithm takes its time
+    if rules.width != PAPER:  # nobody else looks at it, and a logarithm takes its time
         ledger.log_det += math.log(1.0 + square)
 
 

@@ -60,10 +60,13 @@ def make_policy(
         Length of the features, given to `decide` every round (linear algorithms).
     features : array_like of shape (K, d)
         Features of fixed arms, in place of `dim`; then `decide` needs no argument.
-    baseline : int
-        The baseline's index. With `dim` it may be given to `decide` instead, every round.
-    baseline_mean : float
-        The mean reward of the baseline, likewise.
+    baseline : int or str
+        The baseline's index; for a guard any name. With `dim`, and for a guard, it may be given to
+        `decide` instead, every round.
+    baseline_mean : float, (float, float) or "learned"
+        The mean reward of the baseline, likewise; with contexts, its mean given the round's
+        context. Or an interval in which it lies, or "learned": it is unknown, and learned from the
+        rewards of baseline rounds.
     alpha : float
         The share of the baseline's reward that may be lost, in (0, 1).
     delta : float
@@ -79,26 +82,50 @@ def make_policy(
     theta_bound, feature_bound : float
         B >= |theta| and D >= |phi| of a linear model. Longer features are refused. D is by
         default that of `features`; the width `determinant` does without it.
-    ridge : float, default=1.0
-        lambda of the ridge regression.
+    ridge : float or "balanced"
+        lambda of the ridge regression, 1 by default; "balanced" is (noise / theta_bound)^2, where
+        the bias is as large as the noise (default of LinHANDRAIL).
     width : str
-        `wu` (default), `mixture` or `ucb1` for arms; `paper` (default for d >= 2) or
-        `determinant` for linear models.
-    cumulative : {"paper", "subgaussian", "mixture"}, default="paper"
-        The bound on the cumulative reward in the martingale past.
+        `wu` (default), `mixture`, `kl` (rewards in a range only) or `ucb1` for arms; `paper`
+        (default for d >= 2), `determinant` or, over fixed arms, `intersection` for linear models.
+        HANDRAIL takes `kl` or `mixture`, LinHANDRAIL `intersection` or `determinant`. Of a guard:
+        the interval of a baseline mean that is learned.
+    cumulative : {"paper", "subgaussian", "mixture", "bernstein"}
+        The bound on the cumulative reward in the martingale past, `paper` by default; `bernstein`
+        is for rewards in a range only. HANDRAIL and guards take `bernstein` or `mixture`.
     accounting : {"union", "paper"}, default="union"
         How delta is spent: `union` keeps the total within delta; `paper` puts delta into each
         width, as the figures of the paper do.
     delta_weights : mapping
-        Weights of the events "estimator" and "martingale" under `union`; equal by default.
-    tightest_at : float, default=1000
-        The number of rewards at which mixture boundaries are tightest.
+        Weights of the events "estimator", "martingale", "baseline" (the interval that a guard
+        learns) and "schedule" (random gaps) under `union`, as far as there are any; equal by
+        default.
+    tightest_at : float
+        The number of rewards at which mixture boundaries are tightest; 1000 by default, 30 for
+        HANDRAIL and LinHANDRAIL.
     clip : {"zero", "none"}, default="zero"
         Whether the past term is cut at 0.
     checkpoint_every : int
         T: the promise is checked at rounds T, 2T, ...
+    checkpoints : sequence of int
+        In place of it: the rounds at which it is checked; after the last, every round.
+    checkpoint_gap : int, frozen distribution, array_like or mapping
+        In place of it: checkpoints come when somebody says so (`Policy.checkpoint`), no sooner
+        after each other than this; or after gaps with this law (of `scipy.stats`, or
+        ``{"law": "poisson", "args": [50]}``), independent of what is played; or with the law of
+        this sample. 1 is for checkpoints that an adversary chooses.
     baseline_lower : float
-        A lower bound on every future baseline mean; by default `baseline_mean`.
+        A lower bound on every future baseline mean; by default `baseline_mean`, the lower end of
+        its interval, or 0 where it is learned.
+    baseline_delta : float
+        The probability with which an interval given for the baseline's mean may be wrong; it is
+        taken out of delta.
+    learn_baseline : bool or "mean"
+        Whether the estimator learns from baseline rounds too: from their rewards (they then await
+        one), or from their known mean, as a reward without noise (default of LinHANDRAIL).
+    arms_ever : int or "any"
+        How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
+        share of delta from the start.
     true_means : array_like of shape (K,)
         The true means, for oracles; with `dim` they are given to `decide`.
     window : int
@@ -125,13 +152,21 @@ def make_policy(
 
     Examples
     --------
-    >>> policy = make_policy("CUCB2", arms=3, baseline=0, baseline_mean=0.5, alpha=0.2,
+    >>> policy = make_policy("HANDRAIL", arms=3, baseline=0, baseline_mean=0.5, alpha=0.2,
     ...                      delta=0.05, reward_range=(0, 1))
     >>> for _ in range(5):
     ...     decision = policy.decide()
     ...     status = policy.learn(decision, reward=0.5)
     >>> decision.round, decision.action, decision.event
     (5, 1, 'optimistic')
+
+    A baseline whose mean nobody knows, and checkpoints that come no sooner than every 50 rounds:
+
+    >>> policy = make_policy("HANDRAILT", arms=3, baseline=0, baseline_mean="learned", alpha=0.2,
+    ...                      delta=0.05, reward_range=(0, 1), checkpoint_gap=50)
+    >>> decision = policy.decide()
+    >>> decision.event, decision.awaits_reward
+    ('baseline', True)
     """
     given: dict[str, Any] = dict(locals())
     row = given.pop("name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from handrail import checks
+from handrail.bounds.ellipsoid import INTERSECTION
 from handrail.errors import InputError
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
@@ -31,15 +32,17 @@ def check_new_arm(settings: Settings, features: object) -> Floats | None:
         raise InputError("arm", "actions come anew every round", "pass it to decide()")
     if settings.algorithm.past == "oracle":
         raise InputError("arm", "an oracle knows the means of its arms", "make a new policy")
-    if settings.algorithm.estimator == "means":
-        if features is not None:
-            raise InputError("features", "arms without a model have none", "leave them out")
-        if not settings.open_arms and settings.actions >= int(settings.rules["arms"][0]):
-            raise InputError(
-                "arm",
-                f"delta is shared among {settings.actions} arms, and all are there",
-                "make the policy with arms_ever=K, or arms_ever='any'",
-            )
+    means = settings.algorithm.estimator == "means"
+    if means and features is not None:
+        raise InputError("features", "arms without a model have none", "leave them out")
+    shared = means or int(settings.rules["width"][0]) == INTERSECTION
+    if shared and not settings.open_arms and settings.actions >= int(settings.rules["arms"][0]):
+        raise InputError(
+            "arm",
+            f"delta is shared among {settings.actions} arms, and all are there",
+            "make the policy with arms_ever=K, or arms_ever='any'",
+        )
+    if means:
         return None
     row = checks.finite("features", checks.array("features", features, (settings.dim,)))
     inner = settings.units.augment(row[None, :])

@@ -19,54 +19,21 @@ from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, NoGuaranteeWarning
-from handrail.estimators.contexts import lanes, load_features
-from handrail.policies.accounting import ACCOUNTINGS, Levels, events, spend
+from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.defaults import refuse_unused, required, resolve, spent_on
 from handrail.policies.gaps import Schedule, make_schedule
 from handrail.policies.knowledge import Known, know
+from handrail.policies.linear_bounds import linear_bounds
 from handrail.policies.names import action_name
 from handrail.policies.units import Units, make_units
 from handrail.records import RULES, Floats, Record, new_record
 
-__all__ = ["DEFAULTS", "Settings", "resolve", "settle", "used_parameters"]
+__all__ = ["Settings", "settle"]
 
-DEFAULTS: Final[Mapping[str, Any]] = {
-    "arms": None,
-    "dim": None,
-    "features": None,
-    "baseline": None,
-    "baseline_mean": None,
-    "alpha": None,
-    "delta": None,
-    "noise": None,
-    "reward_range": None,
-    "mean_range": None,
-    "theta_bound": None,
-    "feature_bound": None,
-    "ridge": None,
-    "width": None,
-    "cumulative": None,
-    "accounting": "union",
-    "delta_weights": None,
-    "tightest_at": None,
-    "clip": "zero",
-    "checkpoint_every": None,
-    "checkpoints": None,
-    "checkpoint_gap": None,
-    "baseline_lower": None,
-    "baseline_delta": None,
-    "learn_baseline": None,
-    "arms_ever": None,
-    "true_means": None,
-    "window": None,
-    "default_reward": None,
-}
-"""Every parameter of `make_policy` with the value that stands for "not given"."""
 
 _MOST_ARMS: Final = 10**7
 _MOST_DIM: Final = 10**4
-_STEEPEST: Final = 1e8
-"""Largest D^2 / lambda: far beyond it rounding in V^-1 makes widths vanish."""
 
 
 class Settings(NamedTuple):
@@ -113,7 +80,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     Settings
         What the policy is built from.
     """
-    _refuse_unused(algorithm, given)
+    refuse_unused(algorithm, given)
     given = resolve(algorithm, given)
     linear, guard = algorithm.estimator == "linear", algorithm.estimator == "none"
     units = make_units(given["reward_range"], given["mean_range"])
@@ -161,7 +128,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     )
     schedule = None
     if algorithm.conservative:
-        rules["alpha"] = checks.share("alpha", _required("alpha", algorithm, given))
+        rules["alpha"] = checks.share("alpha", required("alpha", algorithm, given))
     if algorithm.schedule == "checkpoints":
         schedule = make_schedule(given, levels.schedule)
         if schedule is None:
@@ -170,7 +137,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
             rules["schedule"] = REPORTED
         rules["baseline_lower"] = _baseline_lower(algorithm, given, units, known)
     if linear:
-        _linear_bounds(algorithm, given, units, features, width, rules)
+        linear_bounds(algorithm, given, units, features, width, rules)
     return Settings(
         algorithm=algorithm,
         units=units,
@@ -196,80 +163,6 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     )
 
 
-def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters with the algorithm's presets where none are given."""
-    result = dict(given)
-    for name, value in {**_PRESET, **algorithm.preset}.items():
-        if result[name] is None:
-            bounded = result["reward_range"] is not None
-            pair = isinstance(value, tuple | list)
-            result[name] = value[0 if bounded else 1] if pair else value
-            if value == "intersection" and result["features"] is None:
-                result[name] = "determinant"  # there are no fixed arms to intersect
-    return result
-
-
-_PRESET: Final[Mapping[str, Any]] = {
-    "ridge": 1.0,
-    "cumulative": "paper",
-    "tightest_at": 1000.0,
-    "learn_baseline": False,
-}
-
-
-def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
-    """Return the parameters that make a difference to this algorithm, given the others."""
-    given = resolve(algorithm, given)
-    learned = isinstance(given["baseline_mean"], str)
-    used = {"baseline", "delta", "noise", "reward_range", "mean_range", "accounting"}
-    used |= {"window", "default_reward"}
-    if algorithm.estimator == "means":
-        used |= {"arms", "width", "arms_ever"}
-    elif algorithm.estimator == "linear":
-        used |= {"dim", "features", "theta_bound", "feature_bound", "ridge", "width"}
-    elif learned:
-        used |= {"width"}
-    if algorithm.conservative:
-        used |= {"baseline_mean", "alpha", "baseline_delta"}
-        if algorithm.estimator != "none":
-            used |= {"learn_baseline"}
-    if algorithm.past in ("arm-sums", "self-normalised", "martingale", "larger"):
-        used |= {"clip"}
-    if algorithm.past in ("martingale", "larger"):
-        used |= {"cumulative"}
-    if algorithm.past == "oracle":
-        used |= {"true_means"}
-    if algorithm.schedule == "checkpoints":
-        used |= {"checkpoint_every", "checkpoints", "checkpoint_gap", "baseline_lower"}
-    if len(_events(algorithm, given)) > 1 and given["accounting"] == "union":
-        used |= {"delta_weights"}
-    presets = [algorithm.preset.get("width", ()), algorithm.preset.get("cumulative", ())]
-    if any("mixture" in names for names in (given["width"] or "", given["cumulative"], *presets)):
-        used |= {"tightest_at"}
-    return used
-
-
-def _events(algorithm: Algorithm, given: Mapping[str, Any]) -> tuple[str, ...]:
-    gap = given["checkpoint_gap"]
-    gaps = gap is not None and not isinstance(gap, int | np.integer)
-    return events(algorithm, isinstance(given["baseline_mean"], str), gaps)
-
-
-def _refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
-    used = used_parameters(algorithm, given)
-    for field, default in DEFAULTS.items():
-        value = given[field]
-        same = value is default or (isinstance(value, str | int | float) and value == default)
-        if field not in used and not same:
-            raise InputError(field, f"{algorithm.name} does not use it", "leave it out")
-
-
-def _required(field: str, algorithm: Algorithm, given: Mapping[str, Any]) -> Any:
-    if given[field] is None:
-        raise InputError(field, f"is required for {algorithm.name}", f"pass {field}=...")
-    return given[field]
-
-
 def _shape(
     algorithm: Algorithm, given: Mapping[str, Any], units: Units
 ) -> tuple[int | None, int, Floats | None]:
@@ -277,7 +170,7 @@ def _shape(
     if algorithm.estimator == "none":
         return None, 0, None
     if algorithm.estimator == "means":
-        arms = checks.whole("arms", _required("arms", algorithm, given), most=_MOST_ARMS)
+        arms = checks.whole("arms", required("arms", algorithm, given), most=_MOST_ARMS)
         return arms, 0, None
     if (given["dim"] is None) == (given["features"] is None):
         raise InputError(
@@ -357,7 +250,7 @@ def _levels(
     accounting = checks.one_of("accounting", given["accounting"], ACCOUNTINGS)
     delta = 0.5
     if needed or given["delta"] is not None:
-        delta = checks.share("delta", _required("delta", algorithm, given))
+        delta = checks.share("delta", required("delta", algorithm, given))
         checks.positive("delta", delta)
     spent = 0.0
     if given["baseline_delta"] is not None:
@@ -369,7 +262,7 @@ def _levels(
                 "pass the probability with which the pair baseline_mean may be wrong, below delta",
             )
     weights = given["delta_weights"]
-    names = _events(algorithm, given)
+    names = spent_on(algorithm, given)
     return spend(algorithm, names, accounting, delta, width, cumulative, weights, spent)
 
 
@@ -383,7 +276,7 @@ def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Le
         )
     if (
         given["window"] is not None
-        and _events(algorithm, given)
+        and spent_on(algorithm, given)
         and given["default_reward"] is None
     ):
         warnings.warn(
@@ -403,8 +296,8 @@ def _baseline(
     if algorithm.estimator == "none":
         return None if baseline is None else action_name("baseline", baseline)
     if actions is not None and algorithm.conservative:
-        _required("baseline", algorithm, given)
-        _required("baseline_mean", algorithm, given)
+        required("baseline", algorithm, given)
+        required("baseline_mean", algorithm, given)
     if baseline is not None:
         limit = actions if actions is not None else 2**62
         return checks.index("baseline", baseline, limit)
@@ -416,7 +309,7 @@ def _baseline_lower(
 ) -> float:
     if given["baseline_lower"] is None and known.low is not None:
         return known.low
-    lower = units.mean("baseline_lower", _required("baseline_lower", algorithm, given))
+    lower = units.mean("baseline_lower", required("baseline_lower", algorithm, given))
     if known.high is not None and lower > known.high:
         raise InputError(
             "baseline_lower",
@@ -424,47 +317,6 @@ def _baseline_lower(
             "pass a lower bound on every future baseline mean",
         )
     return lower
-
-
-def _linear_bounds(
-    algorithm: Algorithm,
-    given: Mapping[str, Any],
-    units: Units,
-    features: Floats | None,
-    width: str,
-    rules: Record,
-) -> None:
-    """Put B, D and lambda into the rules, for the problem in inner units."""
-    theta = checks.positive("theta_bound", _required("theta_bound", algorithm, given))
-    rules["theta_bound"] = math.hypot(theta, units.low) / units.scale
-    rules["ridge"] = _ridge(given["ridge"], rules)
-    steepest = math.sqrt(_STEEPEST * float(rules["ridge"][0]))
-    if given["feature_bound"] is not None:
-        bound = checks.positive("feature_bound", given["feature_bound"])
-        bound = math.hypot(bound, 1.0) if units.shifted else bound
-    elif features is not None:
-        with np.errstate(over="ignore"):
-            bound = float(np.linalg.norm(features, axis=1).max())
-    else:
-        if width == "paper":
-            _required("feature_bound", algorithm, given)
-        bound = steepest
-    if bound > steepest:
-        raise InputError(
-            "feature_bound" if features is None else "features",
-            f"norms up to {bound:g} are too large for ridge {rules['ridge'][0]:g} "
-            "in double precision",
-            f"scale the features to norms below {steepest:.3g}, or raise ridge",
-        )
-    rules["feature_bound"] = bound
-    if features is not None:
-        row = load_features(features, bound, np.empty((features.shape[1], lanes(len(features)))))
-        if row >= 0:
-            raise InputError(
-                "features",
-                f"row {row} exceeds feature_bound {given['feature_bound']:g}",
-                "declare the bound the features really have",
-            )
 
 
 def _lessons(value: object, known: Known) -> int:
@@ -475,19 +327,6 @@ def _lessons(value: object, known: Known) -> int:
         return NOTHING
     checks.one_of("learn_baseline", value, ("mean",))
     return NOTHING if known.code == CONSTANT else FROM_MEANS
-
-
-def _ridge(value: object, rules: Record) -> float:
-    """Return lambda; `balanced` makes the bias B sqrt(lambda) as large as the noise.
-
-    A ridge pulls the estimate towards 0 by up to B sqrt(lambda) in the ellipsoid's norm, at all
-    times, and a small one adds only log(1/lambda) to the determinant.
-    """
-    if isinstance(value, str):
-        checks.one_of("ridge", value, ("balanced",))
-        balanced = (float(rules["noise"][0]) / float(rules["theta_bound"][0])) ** 2
-        return checks.positive("ridge", balanced)
-    return checks.positive("ridge", value)
 
 
 def _truth(
@@ -502,4 +341,4 @@ def _truth(
                 "true_means", "change with the contexts", "pass them to decide() every round"
             )
         return None
-    return units.means("true_means", _required("true_means", algorithm, given), actions)
+    return units.means("true_means", required("true_means", algorithm, given), actions)

@@ -14,15 +14,14 @@ from numpy.typing import ArrayLike
 
 from handrail import files
 from handrail.conservative.baseline import FROM_REWARDS
-from handrail.errors import InputError
 from handrail.policies import storage
+from handrail.policies.addressing import identify, settled
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
-from handrail.policies.gaps import plain_gap
-from handrail.policies.identity import POLICY_NAME, Identity, new_name, parse_id, process
-from handrail.policies.model import OpenRound
+from handrail.policies.defaults import DEFAULTS
+from handrail.policies.identity import POLICY_NAME, new_name, process
 from handrail.policies.names import Action
-from handrail.policies.parameters import DEFAULTS, Settings, settle
+from handrail.policies.parameters import Settings, settle
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
 
@@ -68,7 +67,7 @@ class Policy:
         self._settings: Settings = settle(algorithm, {**DEFAULTS, **parameters})
         self.parameters = MappingProxyType(
             {
-                field: _plain(value)
+                field: storage.plain_parameter(value)
                 for field, value in parameters.items()
                 if value is not None and not (np.isscalar(value) and value == DEFAULTS[field])
             }
@@ -264,15 +263,15 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            identity = self._identity(decision)
+            identity = identify(decision, self._origin.policy)
             value = self._settings.units.reward("reward", reward)
-            found = self._find(identity)
+            found = self._state.find(identity)
             if isinstance(found, str):
                 return found
             if self._settings.window is None:
                 return self._state.settle(found, value)
             if found.closed or found.reward is not None:
-                raise _settled(identity)
+                raise settled(identity)
             found.reward = value
             return "waiting"
 
@@ -293,52 +292,13 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            found = self._find(self._identity(decision))
+            found = self._state.find(identify(decision, self._origin.policy))
             if isinstance(found, str):
                 return found
             if self._settings.window is not None:
                 found.closed = True
                 return "closed"
             return self._state.settle(found)
-
-    def _identity(self, decision: Decision | str) -> Identity:
-        if isinstance(decision, Decision):
-            identity = decision.identity
-            if identity is None:
-                raise InputError(
-                    "decision",
-                    "comes from explain() and was never played",
-                    "pass what decide() returned",
-                )
-        elif isinstance(decision, str):
-            identity = parse_id(decision)
-        else:
-            raise InputError(
-                "decision", f"{decision!r} is neither a Decision nor an id", "pass decision.id"
-            )
-        if identity.policy != self._origin.policy:
-            raise InputError(
-                "decision", "was made by another policy", "give it to the policy that made it"
-            )
-        return identity
-
-    def _find(self, identity: Identity) -> OpenRound | Literal["ignored", "late"]:
-        """Return the round that waits, or why none does."""
-        open_round = self._state.open.get(identity.round)
-        if open_round is not None and open_round.token == identity.copy:
-            return open_round
-        if identity.round > self._state.round or open_round is not None:
-            raise InputError(
-                "decision",
-                f"round {identity.round} was decided by another copy of this policy",
-                "give it to the copy that made it",
-            )
-        if not identity.awaits_reward:
-            return "ignored"
-        window = self._settings.window
-        if window is not None and identity.round + window <= self._state.round:
-            return "late"
-        raise _settled(identity)
 
     # -- copies ----------------------------------------------------------------------------
 
@@ -425,27 +385,3 @@ class Policy:
     def __repr__(self) -> str:
         """Return the policy on one line."""
         return f"<Policy {self.algorithm.name}: round {self._state.round}, {self.pending} pending>"
-
-
-def _settled(identity: Identity) -> InputError:
-    return InputError(
-        "decision",
-        f"round {identity.round} is settled already",
-        "give one reward per decision, and none after close()",
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON or an array can hold it."""
-    value = plain_gap(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
-        return [float(each) for each in value]  # an interval or a range, as JSON gives it back
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, int | float | str):
-        return value
-    array = np.array(value, dtype=np.float64)
-    array.flags.writeable = False
-    return array

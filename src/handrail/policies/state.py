@@ -15,7 +15,8 @@ from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS
 from handrail.conservative.choice import ACTION, EVENT, PROMISE, Choice
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
-from handrail.policies.identity import COPY_NAME
+from handrail.policies.addressing import settled
+from handrail.policies.identity import COPY_NAME, Identity
 from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
@@ -176,6 +177,24 @@ class State:
         del self.open[open_round.round]
         self._whole = True
         return "waived" if reward is None else "learned"
+
+    def find(self, identity: Identity) -> OpenRound | Literal["ignored", "late"]:
+        """Return the round that waits, or why none does."""
+        open_round = self.open.get(identity.round)
+        if open_round is not None and open_round.token == identity.copy:
+            return open_round
+        if identity.round > self.round or open_round is not None:
+            raise InputError(
+                "decision",
+                f"round {identity.round} was decided by another copy of this policy",
+                "give it to the copy that made it",
+            )
+        if not identity.awaits_reward:
+            return "ignored"
+        window = self.settings.window
+        if window is not None and identity.round + window <= self.round:
+            return "late"
+        raise settled(identity)
 
     def dump(self) -> tuple[dict[str, Any], Arrays]:
         """Return all of it as JSON and arrays."""

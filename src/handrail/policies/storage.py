@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -17,12 +18,14 @@ from numpy.lib import format as npy
 
 from handrail._version import __version__
 from handrail.errors import InputError
+from handrail.policies.gaps import plain_gap
 from handrail.policies.model import Arrays
 
-__all__ = ["UNREADABLE", "damaged", "pack", "unpack"]
+__all__ = ["UNREADABLE", "damaged", "pack", "plain_parameter", "unpack"]
 
 _FORMAT: Final = "handrail-policy"
-_VERSION: Final = 1
+_VERSION: Final = 2
+"""2 knows more of the ledger than 1, which is still read."""
 _STATE: Final = "state.json"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """A fixed time stamp: the same state is the same bytes."""
@@ -87,3 +90,21 @@ def _check_version(path: str, version: object) -> None:
             f"{path} has format version {version}, this handrail reads up to {_VERSION}",
             "upgrade handrail",
         )
+
+
+def plain_parameter(value: Any) -> Any:
+    """Return a parameter as JSON or an array can hold it."""
+    value = plain_gap(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
+        return [float(each) for each in value]  # an interval or a range, as JSON gives it back
+    if isinstance(value, Mapping) and "law" in value:
+        return {**value, "args": [float(each) for each in value.get("args", ())]}
+    if isinstance(value, Mapping):
+        return {str(key): plain_parameter(each) for key, each in value.items()}
+    if isinstance(value, int | float | str):
+        return value
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array

@@ -10,9 +10,10 @@ from handrail import checks
 from handrail.environments.problem import ContextProblem, Problem
 from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.defaults import DEFAULTS, used_parameters
 from handrail.policies.gaps import plain_gap
 from handrail.policies.knowledge import LEARNED
-from handrail.policies.parameters import DEFAULTS, settle, used_parameters
+from handrail.policies.parameters import settle
 from handrail.records import Ints
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment

@@ -11,7 +11,7 @@ from handrail.environments.registry import parameter_names
 from handrail.errors import InputError, nearest
 from handrail.extras import need_extra
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.parameters import DEFAULTS
+from handrail.policies.defaults import DEFAULTS
 from handrail.simulation.blocks import fingerprint, tasks
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.simulation.folder import open_folder

@@ -1,0 +1,151 @@
+"""When checkpoints come: slack by hand, quantiles of gaps, reports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from handrail import InputError, Policy
+from handrail.policies.gaps import GapLaw
+from support import make, play, state
+
+
+def margin(policy: Policy) -> float:
+    return float(policy.explain().explanation["most_optimistic"]["margin"])
+
+
+def gaps(**changes: Any) -> Policy:
+    """alpha 0.25, mu_b 0.55, mu_l 0.3; arms of which nothing is known."""
+    return make("CUCB2T", "arms", checkpoint_every=None, **changes)
+
+
+def need(s: int, t: int) -> float:
+    return 0.55 * (s + 1 - 0.25 * t)
+
+
+def test_a_list_of_checkpoints() -> None:
+    policy = gaps(checkpoints=[4, 6])
+    for now, left in ((1, 3), (2, 2), (3, 1), (4, 0), (5, 1), (6, 0), (7, 0), (8, 0)):
+        ledger = policy._state.model.ledger[0]
+        s = int(ledger["plays"])
+        promised = float(ledger["waived"])
+        assert margin(policy) == pytest.approx(promised + 0.25 * 0.3 * left - need(s, now)), now
+        decision = policy.decide()
+        if decision.awaits_reward:
+            policy.close(decision)
+
+
+def test_every_t_as_a_list_is_every_t() -> None:
+    every = make("CUCB2T", "arms")
+    listed = gaps(checkpoints=list(range(10, 1000, 10)))
+    assert [d.margin for d in play(every, 300)] == [d.margin for d in play(listed, 300)]
+
+
+def test_a_minimum_gap_and_reports() -> None:
+    policy = gaps(checkpoint_gap=4)
+    assert margin(policy) == pytest.approx(0.25 * 0.3 * 3 - need(0, 1))
+    for _ in range(6):
+        policy.close(decision) if (decision := policy.decide()).awaits_reward else None
+    s = int(policy._state.model.ledger["plays"][0])
+    # Round 7, no checkpoint was reported since the start: it may be any round from 4 on.
+    assert margin(policy) == pytest.approx(-need(s, 7))
+    assert policy.checkpoint() == 1
+    # It was round 6, so the next is no sooner than 10.
+    assert margin(policy) == pytest.approx(0.25 * 0.3 * 3 - need(s, 7))
+    before = state(policy)
+    with pytest.raises(InputError, match="no new one"):
+        policy.checkpoint()
+    assert state(policy) == before
+
+
+def test_adversarial_is_every_round() -> None:
+    row = make("CUCB2", "arms")
+    adversarial = gaps(checkpoint_gap=1)
+    for now in range(200):
+        a, b = row.decide(), adversarial.decide()
+        assert (a.action, a.event) == (b.action, b.event)
+        assert a.margin == pytest.approx(b.margin)
+        if now % 3 == 0:
+            adversarial.checkpoint()
+        for policy, decision in ((row, a), (adversarial, b)):
+            policy.learn(decision, 0.75)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.02, 0.25, 0.6])
+@pytest.mark.parametrize(
+    "law",
+    [stats.poisson(50), stats.geom(0.03), stats.randint(20, 80), stats.uniform(10, 40)],
+    ids=["poisson", "geom", "randint", "uniform"],
+)
+def test_quantiles_of_gaps(law: Any, delta: float) -> None:
+    """The largest q with P(T >= q) >= 1 - delta, found by trying all."""
+    below = (lambda q: law.cdf(q - 1)) if hasattr(law.dist, "pmf") else law.cdf
+    wanted = max([q for q in range(1, 400) if below(q) <= delta], default=1)
+    assert GapLaw(law).quantile(delta) == wanted
+
+
+def test_a_sample_is_its_own_law() -> None:
+    law = GapLaw([30, 10, 20, 40, 50, 60, 70, 80, 90, 100])
+    # P(T >= q) >= 0.8: two of the ten may be shorter.
+    assert law.quantile(0.2) == 30
+    assert law.quantile(0.19) == 20
+    assert law.quantile(0.05) == 10
+
+
+def test_random_gaps_share_delta_and_come_back(tmp_path: Any) -> None:
+    import handrail
+
+    policy = gaps(checkpoint_gap=stats.poisson(30))
+    assert policy.failure_probability == pytest.approx(0.1)
+    shared = policy._settings.schedule
+    assert shared is not None
+    assert shared.delta == pytest.approx(0.1 / 3)
+    play(policy, 25)
+    policy.checkpoint()
+    first = stats.poisson(30).ppf(6 * shared.delta / math.pi**2)
+    assert abs(shared.assured(0, 0) - first) <= 1
+    policy.save(tmp_path / "p")
+    again = handrail.load_policy(tmp_path / "p")
+    assert state(again) == state(policy)
+    assert margin(again) == margin(policy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({}, "checkpoint_every"),
+        ({"checkpoints": [5, 4]}, "checkpoints"),
+        ({"checkpoints": [0, 4]}, "checkpoints"),
+        ({"checkpoints": [1.5]}, "checkpoints"),
+        ({"checkpoints": []}, "checkpoints"),
+        ({"checkpoint_gap": 0}, "checkpoint_gap"),
+        ({"checkpoint_gap": "soon"}, "checkpoint_gap"),
+        ({"checkpoint_gap": [0.5, 3.0]}, "checkpoint_gap"),
+        ({"checkpoint_gap": {"law": "poison", "args": [3]}}, "checkpoint_gap"),
+        ({"checkpoint_gap": {"law": "poisson", "args": [-3]}}, "checkpoint_gap"),
+        ({"checkpoint_gap": 5, "checkpoints": [5]}, "checkpoint_gap"),
+    ],
+)
+def test_bad_schedules(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        gaps(**changes)
+    assert caught.value.field == field
+
+
+def test_only_gaps_are_reported() -> None:
+    for policy in (make("CUCB2T", "arms"), make("CUCB2", "arms"), gaps(checkpoints=[5])):
+        policy.decide()
+        with pytest.raises(InputError, match="checkpoint_gap"):
+            policy.checkpoint()
+
+
+def test_gaps_are_drawn_from_their_law() -> None:
+    random = np.random.default_rng(1)
+    drawn = [GapLaw(25).draw(random) for _ in range(200)]
+    assert min(drawn) == 25
+    assert max(drawn) > 25
+    assert {GapLaw([3, 5]).draw(random) for _ in range(100)} == {3, 5}
