@@ -5,6 +5,7 @@ with the library, nothing is incremental, nothing is fast.
 """
 
 from oracle.answer import Answer
+from oracle.guard import GuardAnswer, GuardOracle
 from oracle.oracle import Oracle
 
-__all__ = ["Answer", "Oracle"]
+__all__ = ["Answer", "GuardAnswer", "GuardOracle", "Oracle"]

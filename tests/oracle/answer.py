@@ -16,7 +16,8 @@ class Answer:
 
     ``margin``, ``upper`` and ``lower`` belong to ``action``. The arrays hold one value per action
     (``margins`` is nan for the baseline, and everywhere where nothing has to be certified).
-    ``magnitude`` is the size of the sums whose difference a margin is.
+    ``magnitude`` is the size of the sums whose difference a margin is. ``baseline_mean`` is an
+    interval, of no length where the mean is known.
     """
 
     round: int
@@ -29,7 +30,8 @@ class Answer:
     lowers: Floats
     margins: Floats
     baseline: int | None
-    baseline_mean: float | None
+    baseline_mean: tuple[float, float] | None
     baseline_margin: float | None
     magnitude: float
     selection: str
+    retired: frozenset[int] = frozenset()

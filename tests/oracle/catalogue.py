@@ -33,5 +33,11 @@ CATALOGUE: dict[str, Parts] = {
     "CLUCB2T": Parts("linear", "martingale", "constrained", "checkpoints"),
 }
 
+GUARDS: dict[str, Parts] = {
+    "GUARD": Parts("none", "martingale", "proposal", "every-round"),
+    "GUARD-T": Parts("none", "martingale", "proposal", "checkpoints"),
+}
+"""Those that know nothing about actions."""
+
 MEANS = [name for name, parts in CATALOGUE.items() if parts.estimator == "means"]
 LINEAR = [name for name, parts in CATALOGUE.items() if parts.estimator == "linear"]

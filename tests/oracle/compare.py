@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from oracle.answer import Answer
+from oracle.answer import Answer, Floats
 from oracle.oracle import Oracle
 from oracle.problems import Problem
 from oracle.selection import select
@@ -174,7 +174,8 @@ def tied(answer: Answer, action: int) -> bool:
     shift = TIE * np.maximum(np.abs(answer.uppers), np.abs(answer.lowers))
     shift[~np.isfinite(shift)] = 0.0
     if action == answer.action:
-        others = [other for other in range(len(shift)) if other != answer.baseline]
+        out = {answer.baseline, *answer.retired}
+        others = [other for other in range(len(shift)) if other not in out]
         tops = np.sort(answer.uppers[others] + shift[others])[-2:]
         if len(tops) < 2 or not np.isfinite(tops[-1]):
             return False
@@ -184,7 +185,13 @@ def tied(answer: Answer, action: int) -> bool:
     if action == answer.baseline and answer.selection != "optimistic":
         sign[action] = 0.0
     margins = answer.margins + sign * TIE * answer.magnitude
-    mean = np.nan if answer.baseline_mean is None else answer.baseline_mean
     uppers = answer.uppers + sign * shift
     lowers = answer.lowers + sign * shift
-    return select(answer.selection, uppers, lowers, margins, answer.baseline, mean) == action
+    return choice(answer, uppers, lowers, margins) == action
+
+
+def choice(answer: Answer, uppers: Floats, lowers: Floats, margins: Floats) -> int:
+    """What would be played with these bounds and margins."""
+    mean = answer.baseline_mean or (np.nan, np.nan)
+    rule, baseline = answer.selection, answer.baseline
+    return select(rule, uppers, lowers, margins, baseline, mean, answer.retired)

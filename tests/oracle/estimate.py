@@ -5,13 +5,17 @@ Not cut to [0, 1]. An arm never learned from: upper +inf, lower 0.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from oracle import widths
 from oracle.answer import Floats
+from oracle.bounded import arm_kl
 from oracle.history import History
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class Settings:
     proved: bool
     tightest_at: float
     arms: int = 0
+    arms_ever: int | str | None = None
     ridge: float = 1.0
     theta_bound: float = 0.0
     feature_bound: float = 0.0
@@ -60,30 +65,45 @@ class Estimate:
     ellipsoid: Ellipsoid | None = None
 
 
-def means(history: History, settings: Settings, time: int) -> Estimate:
-    """One mean per arm: sum of its rewards / N, plus and minus the width at N."""
-    uppers = np.full(settings.arms, np.inf)
-    lowers = np.zeros(settings.arms)
-    for arm in range(settings.arms):
+def share(settings: Settings, arm: int) -> tuple[int, float]:
+    """Among how many arms which level is shared equally, as far as this arm is concerned.
+
+    All of the level among K arms, or K_max; where arms may come without end the j-th has
+    6 level / (pi j)^2 for itself (j = 1, 2, ...).
+    """
+    if settings.arms_ever == "any":
+        return 1, 6 * settings.level / (math.pi * (arm + 1)) ** 2
+    if settings.arms_ever is not None:
+        return int(settings.arms_ever), settings.level
+    return settings.arms, settings.level
+
+
+def interval(rewards: Floats, settings: Settings, arms: int, level: float, time: int) -> Interval:
+    """Lower and upper bound of one mean; ``level`` is shared by ``arms`` of them."""
+    count = len(rewards)
+    if count == 0:
+        return 0.0, np.inf
+    if settings.width == "kl":
+        return arm_kl(float(np.sum(rewards)), count, level / arms)
+    if settings.width == "wu":
+        width = widths.arm_wu(count, arms, settings.noise, level, proved=settings.proved)
+    elif settings.width == "ucb1":
+        width = widths.arm_ucb1(count, time)
+    elif settings.width == "mixture":
+        width = widths.arm_mixture(count, arms, settings.noise, level, settings.tightest_at)
+    else:
+        raise ValueError(f"unknown width {settings.width!r} of a mean")
+    mean = float(np.sum(rewards)) / count
+    return mean - width, mean + width
+
+
+def means(history: History, settings: Settings, time: int, arms: int) -> Estimate:
+    """One mean per arm: sum of its rewards / N, and an interval around it. ``arms``: until now."""
+    uppers = np.full(arms, np.inf)
+    lowers = np.zeros(arms)
+    for arm in range(arms):
         rewards = history.rewards[history.learned & (history.actions == arm)]
-        count = len(rewards)
-        if count == 0:
-            continue
-        if settings.width == "wu":
-            width = widths.arm_wu(
-                count, settings.arms, settings.noise, settings.level, proved=settings.proved
-            )
-        elif settings.width == "ucb1":
-            width = widths.arm_ucb1(count, time)
-        elif settings.width == "mixture":
-            width = widths.arm_mixture(
-                count, settings.arms, settings.noise, settings.level, settings.tightest_at
-            )
-        else:
-            raise ValueError(f"unknown width {settings.width!r} of a mean")
-        mean = float(np.sum(rewards)) / count
-        uppers[arm] = mean + width
-        lowers[arm] = mean - width
+        lowers[arm], uppers[arm] = interval(rewards, settings, *share(settings, arm), time)
     return Estimate(uppers, lowers)
 
 

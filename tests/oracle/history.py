@@ -31,11 +31,15 @@ class History:
         self._learned: Flags = np.zeros(ROOM, dtype=np.bool_)
         self._reward: Floats = np.full(ROOM, np.nan)
         self._lower: Floats = np.zeros(ROOM)
-        self._baseline_mean: Floats = np.zeros(ROOM)
+        self._awaits: Flags = np.zeros(ROOM, dtype=np.bool_)
+        self._baseline_lo: Floats = np.zeros(ROOM)
+        self._baseline_hi: Floats = np.zeros(ROOM)
+        self._baseline_features: Floats = np.zeros((ROOM, dim))
         self._true_mean: Floats = np.zeros(ROOM)
         self._settled: set[int] = set()
         self._closed: set[int] = set()
         self._early: dict[int, float] = {}
+        self._taken: list[int] = []
 
     def append(
         self,
@@ -43,11 +47,13 @@ class History:
         action: int,
         features: Floats,
         in_s: bool,
+        awaits: bool,
         lower: float,
-        baseline_mean: float,
+        baseline_mean: tuple[float, float],
+        baseline_features: Floats,
         true_mean: float,
     ) -> None:
-        """One more round. Only the reward of a round in S, ``in_s``, teaches something."""
+        """One more round, in S or not. Only the reward of a round that ``awaits`` one is used."""
         entry = self.length
         if entry == len(self._action):
             raise ValueError(f"the oracle keeps at most {ROOM} rounds")
@@ -55,13 +61,15 @@ class History:
         self._features[entry] = features
         self._in_s[entry] = in_s
         self._lower[entry] = lower
-        self._baseline_mean[entry] = baseline_mean
+        self._awaits[entry] = awaits
+        self._baseline_lo[entry], self._baseline_hi[entry] = baseline_mean
+        self._baseline_features[entry] = baseline_features
         self._true_mean[entry] = true_mean
         self.length += 1
 
     def learn(self, number: int, reward: float) -> None:
         """A reward of round ``number`` has come."""
-        if not self._in_s[number - 1] or number in self._settled or number in self._closed:
+        if not self._awaits[number - 1] or number in self._settled or number in self._closed:
             return
         if self.window is None:
             self._settle(number, reward)
@@ -70,7 +78,7 @@ class History:
 
     def close(self, number: int) -> None:
         """No reward of round ``number`` will come any more."""
-        if not self._in_s[number - 1] or number in self._settled or number in self._closed:
+        if not self._awaits[number - 1] or number in self._settled or number in self._closed:
             return
         self._closed.add(number)
         if self.window is None:
@@ -81,7 +89,7 @@ class History:
         if self.window is None:
             return
         for number in range(1, time - self.window + 1):
-            if number not in self._settled and self._in_s[number - 1]:
+            if number not in self._settled and self._awaits[number - 1]:
                 self._settle(number, self._early.get(number, self.default))
 
     def _settle(self, number: int, reward: float | None) -> None:
@@ -89,6 +97,7 @@ class History:
         if reward is not None:
             self._learned[number - 1] = True
             self._reward[number - 1] = reward
+            self._taken.append(number - 1)
 
     @property
     def learned(self) -> Flags:
@@ -126,9 +135,24 @@ class History:
         return self._lower[: self.length]
 
     @property
-    def baseline_means(self) -> Floats:
-        """mu_b of every round."""
-        return self._baseline_mean[: self.length]
+    def taken(self) -> list[float]:
+        """The rewards of S in use, in the order in which they were taken in."""
+        return [float(self._reward[entry]) for entry in self._taken if self._in_s[entry]]
+
+    @property
+    def baseline_los(self) -> Floats:
+        """A lower bound on mu_b of every round."""
+        return self._baseline_lo[: self.length]
+
+    @property
+    def baseline_his(self) -> Floats:
+        """An upper bound on mu_b of every round."""
+        return self._baseline_hi[: self.length]
+
+    @property
+    def baseline_features(self) -> Floats:
+        """The feature vector of every round's baseline."""
+        return self._baseline_features[: self.length]
 
     @property
     def true_means(self) -> Floats:

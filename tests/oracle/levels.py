@@ -1,24 +1,45 @@
 """How delta is spent (docs/algorithms.md, "Spending delta").
 
-Events that safety needs: the arms' bounds or the ellipsoid (``estimator``) unless the past is
-known, and the ``martingale`` bound where the past is a sum of rewards. With ``union`` accounting
-the events in use share delta; with ``paper`` accounting each has the whole of it.
+Events that safety needs:
+
+- ``estimator``: the arms' bounds or the ellipsoid, unless there is neither;
+- ``martingale``: where the past is, or may be, a sum of rewards;
+- ``baseline``: a guard's interval of a mean that it learns (elsewhere that is one of the arms');
+- ``schedule``: random gaps are not shorter than thought.
+
+With ``union`` accounting the events in use share what the baseline's given interval leaves of
+delta; with ``paper`` accounting each has the whole of delta.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+
+def events(past: str, estimator: str, *, learned: bool, random_gaps: bool) -> list[str]:
+    """The events in use."""
+    used = [] if estimator == "none" else ["estimator"]
+    if past in ("martingale", "larger"):
+        used.append("martingale")
+    if estimator == "none" and learned:
+        used.append("baseline")
+    if random_gaps:
+        used.append("schedule")
+    return used
 
 
 def levels(
-    past: str, delta: float, accounting: str, weights: Mapping[str, float] | None
+    used: Sequence[str],
+    delta: float,
+    accounting: str,
+    weights: Mapping[str, float] | None,
+    baseline_delta: float = 0.0,
 ) -> dict[str, float]:
     """The level of each event in use."""
-    events = ["estimator", "martingale"] if past == "martingale" else ["estimator"]
     if accounting == "paper":
-        return dict.fromkeys(events, delta)
+        return dict.fromkeys(used, delta)
     if accounting != "union":
         raise ValueError(f"unknown accounting {accounting!r}")
-    share = {event: 1.0 if weights is None else float(weights[event]) for event in events}
+    share = {event: 1.0 if weights is None else float(weights[event]) for event in used}
     total = sum(share.values())
-    return {event: delta * share[event] / total for event in events}
+    return {event: (delta - baseline_delta) * share[event] / total for event in used}

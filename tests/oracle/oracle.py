@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle import estimate, past, schedule, selection, widths
+from oracle import baseline as ledgers
+from oracle import estimate, past, selection
 from oracle.answer import Answer, Floats
 from oracle.catalogue import CATALOGUE, Parts
-from oracle.estimate import Estimate
-from oracle.history import History
-from oracle.levels import levels
-from oracle.units import Units
+from oracle.common import BaselineMean, Common
+from oracle.estimate import Estimate, Interval
 
 
-class Oracle:
+class Oracle(Common):
     """An algorithm of the catalogue by its name, or four parts by hand.
 
     The names of the arguments are those of the library; everything goes in and out in the user's
-    units and is turned to means in [0, 1] in between.
+    units and is turned to means in [0, 1] in between. ``bernstein_grid`` is the oracle's own.
     """
 
     def __init__(
@@ -32,93 +32,76 @@ class Oracle:
         dim: int | None = None,
         features: ArrayLike | None = None,
         baseline: int | None = None,
-        baseline_mean: float | None = None,
-        alpha: float | None = None,
-        delta: float | None = None,
-        noise: float | None = None,
-        reward_range: tuple[float, float] | None = None,
-        mean_range: tuple[float, float] | None = None,
+        baseline_mean: BaselineMean = None,
         theta_bound: float | None = None,
         feature_bound: float | None = None,
         ridge: float = 1.0,
         width: str | None = None,
-        cumulative: str = "paper",
-        accounting: str = "union",
-        clip: str = "zero",
-        checkpoint_every: int | None = None,
-        baseline_lower: float | None = None,
         true_means: ArrayLike | None = None,
-        window: int | None = None,
-        default_reward: float | None = None,
-        delta_weights: Mapping[str, float] | None = None,
-        tightest_at: float = 1000.0,
+        arms_ever: int | str | None = None,
         parts: Sequence[str] | None = None,
+        **common: Any,
     ) -> None:
-        self.parts = Parts(*parts) if parts is not None else CATALOGUE[str(name)]
-        self.units = Units(*(reward_range or mean_range or (0.0, 1.0)))
-        if noise is None:
-            if reward_range is None:
-                raise ValueError("noise or reward_range is needed")
-            noise = self.units.span / 2
-        self.noise = noise / self.units.span
+        chosen = Parts(*parts) if parts is not None else CATALOGUE[str(name)]
+        linear = chosen.estimator == "linear"
+        rows = None if features is None else np.asarray(features, dtype=np.float64)
+        if rows is not None:
+            dim = rows.shape[1]
+        lo = (common.get("reward_range") or common.get("mean_range") or (0.0, 1.0))[0]
+        size = (dim or 0) + (0 if lo == 0 else 1) if linear else 0
+        super().__init__(chosen, baseline_mean=baseline_mean, size=size, **common)
         self.baseline = baseline
-        self.baseline_mean = baseline_mean
-        self.alpha = alpha
-        self.clip = {"zero": True, "none": False}[clip]
-        self.cumulative = cumulative
-        self.proved = accounting == "union"
-        self.tightest_at = tightest_at
-        self.checkpoint_every = checkpoint_every
-        self.baseline_lower = baseline_lower if baseline_lower is not None else baseline_mean
         self.true_means = true_means
-        self.levels = levels(
-            self.parts.past, math.nan if delta is None else delta, accounting, delta_weights
-        )
+        self.retired: set[int] = set()
         self.features: Floats | None = None
-        if self.parts.estimator == "means":
-            if arms is None:
-                raise ValueError("means need arms")
-            size, default_width = 0, "wu"
-        else:
-            if features is not None:
-                rows = np.asarray(features, dtype=np.float64)
+        self.arms = arms or 0
+        default_width = "wu"
+        if linear:
+            if rows is not None:
                 self.features = self.units.features(rows)
-                dim = rows.shape[1]
                 if feature_bound is None:
                     feature_bound = float(np.max(np.linalg.norm(rows, axis=1)))
             if dim is None or theta_bound is None or feature_bound is None:
                 raise ValueError("linear needs features or dim, and both bounds")
             theta_bound = self.units.theta_bound(theta_bound)
             feature_bound = self.units.feature_bound(feature_bound)
-            size = dim if self.units.lo == 0 else dim + 1
             default_width = "paper" if size > 1 else "determinant"
+        elif arms is None:
+            raise ValueError("means need arms")
+        fixed = not linear or self.features is not None
+        self.constant = fixed and isinstance(baseline_mean, tuple)
+        self.constant |= not linear and self.learned
         self.settings = estimate.Settings(
             width=width or default_width,
             noise=self.noise,
             level=self.levels["estimator"],
             proved=self.proved,
-            tightest_at=tightest_at,
-            arms=arms or 0,
+            tightest_at=self.tightest_at,
+            arms=self.arms,
+            arms_ever=arms_ever,
             ridge=ridge,
             theta_bound=theta_bound or 0.0,
             feature_bound=feature_bound or 0.0,
         )
-        default = None if default_reward is None else self.units.inward(default_reward)
-        self.history = History(size, window, default)
 
-    def learn(self, round: int, reward: float) -> None:
-        """The reward of a round (1-based) has come."""
-        self.history.learn(round, self.units.inward(reward))
+    def add_arm(self, features: ArrayLike | None = None) -> int:
+        """One more arm, with its features if arms have them."""
+        if self.features is None:
+            self.arms += 1
+            return self.arms - 1
+        row = self.units.features(np.atleast_2d(np.asarray(features, dtype=np.float64)))
+        self.features = np.vstack([self.features, row])
+        return len(self.features) - 1
 
-    def close(self, round: int) -> None:
-        """The reward of a round will not come."""
-        self.history.close(round)
+    def retire_arm(self, arm: int) -> None:
+        """An arm that is not played any more; what it was played counts as before."""
+        self.retired.add(arm)
 
     def decide(
         self,
         features: ArrayLike | None = None,
         baseline: int | None = None,
-        baseline_mean: float | None = None,
+        baseline_mean: BaselineMean = None,
         true_means: ArrayLike | None = None,
         force: int | None = None,
     ) -> Answer:
@@ -126,7 +109,7 @@ class Oracle:
         time = self.history.length + 1
         self.history.start(time)
         baseline = self.baseline if baseline is None else baseline
-        baseline_mean = self.baseline_mean if baseline_mean is None else baseline_mean
+        told = self.interval if baseline_mean is None else self._interval(baseline_mean)
         truth = self._truth(true_means)
         rows = self._rows(features)
         bounds = self._bounds(rows, time)
@@ -135,49 +118,72 @@ class Oracle:
         baseline_margin: float | None = None
         magnitude = 0.0
         certified = self.parts.past != "none"
-        mu_b = math.nan
+        mean = (math.nan, math.nan)
         if certified:
-            if baseline is None or baseline_mean is None or self.alpha is None:
+            if baseline is None or self.alpha is None:
                 raise ValueError("baseline, its mean and alpha are needed")
-            mu_b = self.units.inward(baseline_mean)
-            fixed, magnitude = self._ledger(mu_b, time)
-            alone, each = self._past(bounds, rows, truth)
-            margins = fixed + each
-            margins[baseline] = np.nan
-            baseline_margin = fixed + alone + mu_b
-            magnitude += abs(alone)
-            uppers[baseline] = lowers[baseline] = mu_b
-        rule = self.parts.selection
-        action = selection.select(rule, uppers, lowers, margins, baseline, mu_b)
+            mean = self._mean(told, bounds, baseline)
+            lowers[baseline], uppers[baseline] = mean
+            if self.learned and rows is not None:
+                margins, magnitude = self._learned(bounds, rows, baseline, time)
+                baseline_margin = float(margins[baseline])
+            else:
+                ledger = self._ledger(mean, time)
+                alone, each = self._past(bounds, rows, truth)
+                margins = ledger.action + each
+                baseline_margin = ledger.baseline + alone
+                magnitude = ledger.magnitude + abs(alone)
+            margins[[baseline, *self.retired]] = np.nan
+        rule, retired = self.parts.selection, frozenset(self.retired)
+        action = selection.select(rule, uppers, lowers, margins, baseline, mean, retired)
         margin = baseline_margin if certified and action == baseline else None
         if certified and action != baseline:
             margin = float(margins[action])
         played = action if force is None else force
+        in_s = not certified or played != baseline
+        nothing = np.zeros(self.history.features.shape[1])
         self.history.append(
             action=played,
-            features=rows[played] if rows is not None else np.zeros(0),
-            in_s=not certified or played != baseline,
+            features=rows[played] if rows is not None else nothing,
+            in_s=in_s,
+            awaits=in_s or self.learn_baseline,
             lower=float(lowers[played]),
-            baseline_mean=mu_b,
+            baseline_mean=mean,
+            baseline_features=nothing if rows is None or not certified else rows[baseline],
             true_mean=float(truth[played]) if truth is not None else math.nan,
         )
-        span = self.units.span
+        span, outward = self.units.span, self.units.outward
         return Answer(
             round=time,
             action=action,
-            event=selection.event(action, uppers, baseline, rule),
+            event=selection.event(action, uppers, baseline, rule, retired),
             margin=None if margin is None else margin * span,
-            upper=self.units.outward(float(uppers[action])),
-            lower=self.units.outward(float(lowers[action])),
+            upper=outward(float(uppers[action])),
+            lower=outward(float(lowers[action])),
             uppers=uppers * span + self.units.lo,
             lowers=lowers * span + self.units.lo,
             margins=margins * span,
             baseline=baseline,
-            baseline_mean=baseline_mean,
+            baseline_mean=(outward(mean[0]), outward(mean[1])) if certified else None,
             baseline_margin=None if baseline_margin is None else baseline_margin * span,
             magnitude=magnitude * span,
             selection=rule,
+            retired=retired,
         )
+
+    def _mean(self, told: Interval | None, bounds: Estimate, baseline: int) -> Interval:
+        """Where the baseline's mean lies: told, or as the estimator has it.
+
+        An arm's own interval is cut to [0, 1].
+        """
+        if told is not None:
+            return told
+        if not self.learned:
+            raise ValueError("the baseline's mean is needed")
+        lo, hi = float(bounds.lowers[baseline]), float(bounds.uppers[baseline])
+        if bounds.ellipsoid is not None:
+            return lo, hi
+        return min(max(lo, 0.0), 1.0), min(max(hi, 0.0), 1.0)
 
     def _rows(self, features: ArrayLike | None) -> Floats | None:
         if self.parts.estimator == "means":
@@ -196,50 +202,51 @@ class Oracle:
 
     def _bounds(self, rows: Floats | None, time: int) -> Estimate:
         if rows is None:
-            return estimate.means(self.history, self.settings, time)
+            return estimate.means(self.history, self.settings, time, self.arms)
         return estimate.linear(self.history, self.settings, rows)
-
-    def _ledger(self, mu_b: float, time: int) -> tuple[float, float]:
-        """sum of mu_b over S_b + slack - (1 - alpha) sum of mu_b up to now; and its magnitude."""
-        alpha = self.alpha or 0.0
-        history = self.history
-        credit = float(np.sum(history.baseline_means[~history.in_s]))
-        if self.parts.schedule == "checkpoints":
-            if self.baseline_lower is None:
-                raise ValueError("checkpoints need baseline_lower")
-            credit += schedule.slack(
-                self.parts.schedule,
-                alpha,
-                self.units.inward(self.baseline_lower),
-                self.checkpoint_every,
-                time,
-            )
-        need = (1 - alpha) * (float(np.sum(history.baseline_means)) + mu_b)
-        return credit - need, credit + need
 
     def _past(self, bounds: Estimate, rows: Floats | None, truth: Floats | None) -> past.Bounds:
         """The certified reward of S alone, and of S with each action."""
         kind, history = self.parts.past, self.history
-        if kind == "arm-sums":
-            if rows is not None and self.features is None:
-                raise ValueError("arm sums need fixed arms")
-            return past.arm_sums(history, bounds.lowers, clip=self.clip)
-        if kind == "self-normalised":
-            if bounds.ellipsoid is None or rows is None:
-                raise ValueError("the self-normalised bound needs the linear estimator")
-            return past.self_normalised(history, bounds.ellipsoid, rows, clip=self.clip)
+        if kind == "larger":
+            model = self._past_by_model(bounds, rows)
+            sums = past.martingale(history, self.psi(), bounds.lowers, clip=self.clip)
+            return past.larger(model, sums)
+        if kind in ("arm-sums", "self-normalised"):
+            if (kind == "arm-sums") != (rows is None):
+                raise ValueError("arm sums are for means, self-normalised sums for linear ones")
+            return self._past_by_model(bounds, rows)
         if kind == "martingale":
-            psi = widths.cumulative(
-                self.cumulative,
-                int(np.sum(history.in_s & history.learned)),
-                self.noise,
-                self.levels["martingale"],
-                self.tightest_at,
-                proved=self.proved,
-            )
-            return past.martingale(history, psi, bounds.lowers, clip=self.clip)
+            return past.martingale(history, self.psi(), bounds.lowers, clip=self.clip)
         if kind == "oracle":
             if truth is None:
                 raise ValueError("the true means are needed")
             return past.known(history, truth)
         raise ValueError(f"unknown past {kind!r}")
+
+    def _past_by_model(self, bounds: Estimate, rows: Floats | None) -> past.Bounds:
+        """Arm sums for means, self-normalised for a linear model."""
+        if rows is None:
+            return past.arm_sums(self.history, bounds.lowers, clip=self.clip)
+        if bounds.ellipsoid is None:
+            raise ValueError("the self-normalised bound needs the linear estimator")
+        return past.self_normalised(self.history, bounds.ellipsoid, rows, clip=self.clip)
+
+    def _learned(
+        self, bounds: Estimate, rows: Floats, baseline: int, time: int
+    ) -> tuple[Floats, float]:
+        """Margins by a linear model that knows the baseline's mean no better than others."""
+        kind, history = self.parts.past, self.history
+        if bounds.ellipsoid is None or self.alpha is None:
+            raise ValueError("an ellipsoid and alpha are needed")
+        told = (history, bounds.ellipsoid, rows, baseline, self.alpha)
+        slack = self._slack(time)
+        margins = []
+        if kind in ("self-normalised", "larger"):
+            margins.append(ledgers.differences(*told) + slack)
+        if kind in ("martingale", "larger"):
+            alone = past.martingale(history, self.psi(), bounds.lowers, clip=False)[0]
+            margins.append(alone + ledgers.rewards_and_differences(*told) + slack)
+        if not margins:
+            raise ValueError(f"past {kind!r} does not learn the baseline's mean")
+        return np.max(margins, axis=0), slack + float(np.sum(np.abs(history.features)))

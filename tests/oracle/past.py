@@ -52,6 +52,17 @@ def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> B
     return bound + waiting, bound + waiting + np.maximum(lowers, 0.0)
 
 
+def promised_nothing(history: History, psi: float, *, clip: bool) -> float:
+    """max(sum of rewards - psi, 0): nothing is known of rounds without a reward, nor of now."""
+    bound = float(np.sum(history.rewards[history.in_s & history.learned])) - psi
+    return max(bound, 0.0) if clip else bound
+
+
+def larger(one: Bounds, other: Bounds) -> Bounds:
+    """Both hold, so the larger of them does, for S alone and for each action."""
+    return max(one[0], other[0]), np.maximum(one[1], other[1])
+
+
 def known(history: History, true_means: Floats) -> Bounds:
     """sum of mu_{a_i} over S + mu_a: the constraint itself (paper section 2, figure 1)."""
     total = float(np.sum(history.true_means[history.in_s]))

@@ -34,17 +34,18 @@ def arguments(parts: Parts, settings: Mapping[str, Any]) -> Arguments:
         unused |= {"alpha", "baseline_mean"}
     if parts.past != "oracle":
         unused.add("true_means")
-    if parts.past != "martingale":
+    sums = parts.past in ("martingale", "larger")
+    if not sums:
         unused |= {"cumulative", "delta_weights"}
     if parts.past in ("none", "oracle"):
         unused.add("clip")
     if parts.schedule != "checkpoints":
-        unused |= {"checkpoint_every", "baseline_lower"}
+        unused |= {"checkpoint_every", "checkpoints", "checkpoint_gap", "baseline_lower"}
     if parts.estimator == "means":
         unused |= {"features", "dim", "theta_bound", "feature_bound", "ridge"}
     else:
         unused.add("arms")
-    summed = settings.get("cumulative") if parts.past == "martingale" else None
+    summed = settings.get("cumulative") if sums else None
     if "mixture" not in (settings.get("width"), summed):
         unused.add("tightest_at")
     return {key: value for key, value in settings.items() if key not in unused}

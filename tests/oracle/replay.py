@@ -16,12 +16,12 @@ from handrail.environments.problem import ContextProblem, FixedProblem
 from handrail.simulation.entry import Entry
 from oracle.answer import Answer, Floats
 from oracle.catalogue import Parts
-from oracle.compare import TIE, Tally, tied
+from oracle.compare import TIE, Tally, choice, tied
 from oracle.measure import Measured, Step, measure
 from oracle.oracle import Oracle
 from oracle.problems import arguments
 from oracle.rewards import reward
-from oracle.selection import event, select
+from oracle.selection import event
 
 CLOSE = 1e-9
 
@@ -109,14 +109,11 @@ def _tied(answer: Answer, action: int) -> bool:
     """A tie, or one among the most optimistic actions, of which only some are safe."""
     if tied(answer, action):
         return True
-    mean = float("nan") if answer.baseline_mean is None else answer.baseline_mean
     for leader, upper in enumerate(answer.uppers):
         uppers = answer.uppers.copy()
         uppers[leader] = upper + 2 * TIE * abs(upper)
-        bounds = (uppers, answer.lowers, answer.margins)
-        if leader != answer.baseline and action == select(
-            answer.selection, *bounds, answer.baseline, mean
-        ):
+        played = choice(answer, uppers, answer.lowers, answer.margins)
+        if leader != answer.baseline and action == played:
             return True
     return False
 
