@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from scipy.special import betaln
 
-HALVINGS = 200
+HALVINGS = 60
 
 Grid = Sequence[tuple[float, float]]
 """Pairs of a rate l in (0, 1) and its weight w; the weights add up to at most 1."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from oracle.answer import Answer, Floats
+from oracle.common import Common
 from oracle.oracle import Oracle
 from oracle.problems import Problem
 from oracle.selection import select
@@ -32,7 +33,7 @@ class Decision(Protocol):
     @property
     def round(self) -> int: ...
     @property
-    def action(self) -> int: ...
+    def action(self) -> Any: ...
     @property
     def event(self) -> str: ...
     @property
@@ -79,6 +80,8 @@ class Plan:
 AT_ONCE = Plan()
 
 Act = Callable[[], None]
+After = Callable[[int, Any, Any], None]
+"""Told the number of the round, the policy and the oracle."""
 
 
 def run(
@@ -88,8 +91,12 @@ def run(
     rounds: int,
     rng: np.random.Generator,
     plan: Plan = AT_ONCE,
+    after: After | None = None,
 ) -> Tally:
-    """Both decide ``rounds`` times; raises AssertionError at the first difference."""
+    """Both decide ``rounds`` times; raises AssertionError at the first difference.
+
+    ``after`` is called at the end of every round.
+    """
     tally = Tally()
     due: dict[int, list[Act]] = {}
     for time in range(1, rounds + 1):
@@ -98,18 +105,20 @@ def run(
         answer = oracle.decide(**told, force=decision.action)
         _check(decision, answer, tally)
         reward = problem.reward(decision.action)
-        _plan(policy, oracle, decision, reward, plan, rng, due)
+        put_off(policy, oracle, decision, reward, plan, rng, due)
         acts = due.pop(time, [])
         for index in rng.permutation(len(acts)):
             acts[index]()
+        if after is not None:
+            after(time, policy, oracle)
     print(f"events {dict(tally.events)}, ties {tally.ties}")
     assert tally.ties <= MOST_TIES, f"{tally.ties} ties"
     return tally
 
 
-def _plan(
+def put_off(
     policy: Policy,
-    oracle: Oracle,
+    oracle: Common,
     decision: Decision,
     reward: float,
     plan: Plan,
@@ -118,8 +127,8 @@ def _plan(
 ) -> None:
     """Put what happens to this reward among the things that are due."""
     number = decision.round
-    conservative = decision.margin is not None
-    if decision.event == "baseline" and conservative and rng.random() < 0.7:
+    teaches = decision.event != "baseline" or decision.margin is None or oracle.learn_baseline
+    if not teaches and rng.random() < 0.7:
         return  # a baseline decision needs no reward; one that comes is ignored
     whom: Any = decision if rng.random() < 0.5 else decision.id
     wait = 0 if rng.random() < plan.at_once else int(rng.integers(plan.longest + 1))
@@ -135,7 +144,7 @@ def _plan(
 
     if kind >= plan.lost:
         due.setdefault(number + wait, []).append(learn)
-    elif kind < plan.lost * plan.closed and not (decision.event == "baseline" and conservative):
+    elif kind < plan.lost * plan.closed and teaches:
         due.setdefault(number + wait, []).append(close)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 import handrail
+from handrail.bounds.bernstein import bernstein_lines
 from oracle.catalogue import CATALOGUE, Parts
-from oracle.compare import AT_ONCE, Plan, Tally, run
+from oracle.compare import AT_ONCE, After, Plan, Tally, run
 from oracle.oracle import Oracle
 from oracle.problems import Problem, arguments
 
@@ -29,13 +30,14 @@ def by_name(
     *,
     plan: Plan = AT_ONCE,
     seed: int = 0,
+    after: After | None = None,
     **more: Any,
 ) -> Tally:
     """An algorithm of the catalogue."""
     settings = arguments(CATALOGUE[name], {**problem.settings, **more})
     policy = handrail.make_policy(name, **settings)
     rng = np.random.default_rng(seed)
-    return run(policy, Oracle(name, **settings), problem, rounds, rng, plan)
+    return run(policy, Oracle(name, **with_lines(settings)), problem, rounds, rng, plan, after)
 
 
 def by_hand(
@@ -45,6 +47,7 @@ def by_hand(
     *,
     plan: Plan = AT_ONCE,
     seed: int = 0,
+    after: After | None = None,
     **more: Any,
 ) -> Tally:
     """An algorithm made of four parts."""
@@ -58,7 +61,15 @@ def by_hand(
     )
     policy = handrail.make_policy(algorithm, **settings)
     rng = np.random.default_rng(seed)
-    return run(policy, Oracle(parts=parts, **settings), problem, rounds, rng, plan)
+    oracle = Oracle(parts=parts, **with_lines(settings))
+    return run(policy, oracle, problem, rounds, rng, plan, after)
+
+
+def with_lines(settings: dict[str, Any]) -> dict[str, Any]:
+    """Add the lines of `bernstein` where it is used: which they are is the library's to say."""
+    if settings.get("cumulative") == "bernstein":
+        return {**settings, "bernstein_grid": bernstein_lines()}
+    return settings
 
 
 def missing(name: str, tallies: list[Tally]) -> set[str]:

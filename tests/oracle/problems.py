@@ -48,7 +48,9 @@ def arguments(parts: Parts, settings: Mapping[str, Any]) -> Arguments:
     summed = settings.get("cumulative") if sums else None
     if "mixture" not in (settings.get("width"), summed):
         unused.add("tightest_at")
-    return {key: value for key, value in settings.items() if key not in unused}
+    return {
+        key: value for key, value in settings.items() if key not in unused and value is not None
+    }
 
 
 class Bernoulli:

@@ -1,0 +1,65 @@
+"""Run a library's guard and its oracle side by side, decision by decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import handrail
+from oracle.beyond import Proposals
+from oracle.compare import AT_ONCE, MOST_TIES, TIE, Act, After, Plan, Tally, put_off, same
+from oracle.guard import GuardAnswer, GuardOracle
+from oracle.pair import with_lines
+
+
+def guarded(
+    name: str,
+    problem: Proposals,
+    rounds: int,
+    *,
+    plan: Plan = AT_ONCE,
+    seed: int = 0,
+    after: After | None = None,
+    **more: Any,
+) -> Tally:
+    """GUARD or GUARD-T; raises AssertionError at the first difference."""
+    settings = {**problem.settings, **more}
+    if name == "GUARD":
+        settings.pop("baseline_lower", None)
+    policy = handrail.make_policy(name, **settings)
+    oracle = GuardOracle(name, **with_lines(settings))
+    rng = np.random.default_rng(seed)
+    tally = Tally()
+    due: dict[int, list[Act]] = {}
+    for time in range(1, rounds + 1):
+        told = problem.ask()
+        decision = policy.decide(**told)
+        answer = oracle.decide(**told, force=decision.action)
+        _check(decision, answer, told["proposal"], tally)
+        put_off(policy, oracle, decision, problem.reward(decision.action), plan, rng, due)
+        acts = due.pop(time, [])
+        for index in rng.permutation(len(acts)):
+            acts[index]()
+        if after is not None:
+            after(time, policy, oracle)
+    print(f"events {dict(tally.events)}, ties {tally.ties}")
+    assert tally.ties <= MOST_TIES, f"{tally.ties} ties"
+    return tally
+
+
+def _check(decision: Any, answer: GuardAnswer, proposal: str | int, tally: Tally) -> None:
+    tally.events[decision.event] += 1
+    margin = answer.margin
+    if (decision.action, decision.event) != (answer.action, answer.event):
+        near = abs(answer.proposed) <= TIE * answer.magnitude
+        assert near, f"not a tie: {decision} against {answer}"
+        tally.ties += 1
+        played = decision.action == proposal
+        margin = answer.proposed if played else answer.baseline_margin
+    assert decision.round == answer.round
+    assert same(decision.margin, margin), f"{decision} against {answer}"
+    if decision.event == "baseline":
+        lo, hi = answer.baseline_mean
+        assert same(decision.lower, lo), f"{decision} against {answer}"
+        assert same(decision.upper, hi), f"{decision} against {answer}"
