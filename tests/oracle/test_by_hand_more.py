@@ -178,14 +178,17 @@ def test_learned_interval_is_cut() -> None:
     assert (answer.uppers[1], answer.lowers[1]) == (1.0, 0.0)
 
 
-def test_learned_mean_in_a_model() -> None:
+@pytest.mark.parametrize("past", ["self-normalised", "martingale"])
+def test_learned_mean_in_a_model(past: str) -> None:
     """z = e_1 - (3/4) e_2 at t = 1: length 5/4, beta = 0.1 sqrt(2 log 40) + 1 = 1.2716203.
 
     The baseline's own z is e_2 / 4. It is played and pays 1: V = diag(1, 2), theta_hat = (0, 1/2),
     beta = 0.1 sqrt(2 log 60) + 1 = 1.2861588. t = 2: z = e_1 + e_2 - (3/2) e_2 = e_1 - e_2 / 2,
     <theta_hat, z> = -1/4, |z| = sqrt(1 + 1/8): -1/4 - 1.2861588 * 1.0606602 = -1.6141775. No cut.
+    While S is empty the second expression is the first: e_1 + e_2 / 4 - (3/4) e_2.
     """
-    oracle = plane("self-normalised", baseline_mean="learned")
+    more = {} if past == "self-normalised" else {"cumulative": "mixture"}
+    oracle = plane(past, baseline_mean="learned", accounting="paper", **more)
     first = oracle.decide(force=1)
     assert first.margins[0] == pytest.approx(-1.5895254, abs=CLOSE)
     assert first.baseline_margin == pytest.approx(-0.3179051, abs=CLOSE)
