@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,18 @@ def guarded(
     plan: Plan = AT_ONCE,
     seed: int = 0,
     after: After | None = None,
+    preset: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Tally:
-    """GUARD or GUARD-T; raises AssertionError at the first difference."""
+    """GUARD or GUARD-T; raises AssertionError at the first difference.
+
+    ``preset`` is what the policy takes for granted and the oracle has to be told.
+    """
     settings = {**problem.settings, **more}
     if name == "GUARD":
         settings.pop("baseline_lower", None)
     policy = handrail.make_policy(name, **settings)
-    oracle = GuardOracle(name, **with_lines(settings))
+    oracle = GuardOracle(name, **with_lines({**(preset or {}), **settings}))
     rng = np.random.default_rng(seed)
     tally = Tally()
     due: dict[int, list[Act]] = {}

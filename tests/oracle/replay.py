@@ -19,6 +19,7 @@ from oracle.catalogue import Parts
 from oracle.compare import TIE, Tally, choice, tied
 from oracle.measure import Measured, Step, measure
 from oracle.oracle import Oracle
+from oracle.pair import with_lines
 from oracle.problems import arguments
 from oracle.rewards import reward
 from oracle.selection import event
@@ -79,7 +80,7 @@ def replay(entry: Entry, run: int, alpha: float, most_ties: int, **policy: Any) 
     problem, row = entry.problem, entry.algorithm
     parts = Parts(row.estimator, row.past, row.selection, row.schedule)
     policy = arguments(parts, {"alpha": alpha, **policy})
-    oracle = Oracle(parts=parts, **{**told(problem, parts), **policy})
+    oracle = Oracle(parts=parts, **with_lines({**told(problem, parts), **policy}))
     curve, meter, actions = entry.play(run, trace=True)
     tally = Tally()
     steps: list[Step] = []
@@ -94,7 +95,7 @@ def replay(entry: Entry, run: int, alpha: float, most_ties: int, **policy: Any) 
         tally.events[kind] += 1
         mean = float(means[action])
         steps.append(Step(mean, float(max(means)), float(means[baseline]), kind))
-        if parts.past == "none" or action != baseline:
+        if parts.past == "none" or action != baseline or oracle.learn_baseline:
             j = plays[action] if isinstance(problem, FixedProblem) else now
             plays[action] += 1
             place = (entry.seed, entry.index, run, action, j)
