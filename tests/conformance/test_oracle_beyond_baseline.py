@@ -79,7 +79,7 @@ def test_interval_of_every_round(past: str, selection: str, schedule: str) -> No
         problem = ContextsInIntervals(rng, dim=3, noise=0.2, alpha=0.2137)
         more: dict[str, Any] = {"learn_baseline": seed == 1}
         if seed:
-            problem.usual = (0.05, 0.95)
+            problem.usual = (0.1, 0.95)
             more["baseline_mean"] = problem.usual
         if seed == 2:
             more["baseline_lower"] = None  # then it is the lower end of the usual interval

@@ -51,7 +51,7 @@ def test_options(told: str, accounting: str, clip: str) -> None:
                 more["width"] = width
                 if accounting == "union" and seed:
                     more["delta_weights"] = {"martingale": 1.0, "baseline": 3.0}
-            elif told in ("round", "once"):
+            elif told == "once":
                 more["baseline_delta"] = 0.03
             guarded("GUARD", problem, LONG, seed=seed, **more)
 

@@ -14,7 +14,7 @@ from oracle.catalogue import Parts
 from oracle.compare import Plan, run
 from oracle.guarding import guarded
 from oracle.oracle import Oracle
-from oracle.pair import with_lines
+from oracle.pair import preset, with_lines
 from oracle.problems import Bernoulli, Contexts, LinearArms, Problem, arguments
 
 SCATTERED = Plan(longest=40, at_once=0.5)
@@ -46,7 +46,7 @@ def test_names(name: str, plan: Plan) -> None:
         problem = _problem(name, seed)
         settings = arguments(parts, problem.settings)
         policy = handrail.make_policy(name, **settings)
-        oracle = Oracle(parts=parts, **with_lines({**row.preset, **settings}))
+        oracle = Oracle(parts=parts, **with_lines({**preset(row, settings), **settings}))
         rng = np.random.default_rng(seed)
         seen += run(policy, oracle, problem, 300, rng, plan).events
     assert set(seen) >= {"optimistic", "baseline"}
@@ -56,7 +56,6 @@ def test_names(name: str, plan: Plan) -> None:
 @pytest.mark.parametrize("name", ["GUARD", "GUARD-T"])
 def test_guards(name: str, told: str) -> None:
     """Guards with what they preset."""
-    preset = handrail.algorithm(name).preset
     more: dict[str, Any] = {} if name == "GUARD" else {"checkpoint_every": 11}
     problem = Proposals(np.random.default_rng(121), told)
-    assert guarded(name, problem, 300, preset=preset, **more).events["optimistic"]
+    assert guarded(name, problem, 300, **more).events["optimistic"]

@@ -41,7 +41,8 @@ class ContextsInIntervals(Contexts):
         kind = float(self.rng.random())
         if kind < 0.6:
             low, high = self.rng.uniform(0.0, 0.15, 2) * span
-            told["baseline_mean"] = (max(mean - low, self.lo), min(mean + high, self.hi))
+            floor = self.lo + 0.1 * span  # what `baseline_lower` says
+            told["baseline_mean"] = (max(mean - low, floor), min(mean + high, self.hi))
         elif kind < 0.8 and self.usual is not None:
             del told["baseline_mean"]
         return told
@@ -94,7 +95,7 @@ class LinearTurnover(LinearArms):
                 policy.retire_arm(arm)
                 oracle.retire_arm(arm)
             if len(self.rows) < most:
-                one, other = first[self.rng.integers(len(first), size=2)]
+                one, other = first[self.rng.choice(len(first), size=2, replace=False)]
                 share = self.rng.uniform()
                 row: Floats = share * one + (1 - share) * other
                 # Means are linear in features, so that of a blend is the blend of means.

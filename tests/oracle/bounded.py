@@ -63,8 +63,10 @@ def bernstein(rewards: Sequence[float], level: float, grid: Grid) -> float:
     """How far the sum of rewards may exceed the sum of their means (Howard et al. 2021).
 
     The smallest over the grid of (log(1 / (w level)) + psi_E(l) V) / l with
-    psi_E(l) = -log(1 - l) - l.
+    psi_E(l) = -log(1 - l) - l. No rewards exceed nothing.
     """
+    if not rewards:
+        return 0.0
     variance = bernstein_variance(rewards)
     return min(
         (math.log(1 / (weight * level)) + (-math.log(1 - rate) - rate) * variance) / rate

@@ -6,7 +6,7 @@ Not cut to [0, 1]. An arm never learned from: upper +inf, lower 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,7 +90,10 @@ def interval(rewards: Floats, settings: Settings, arms: int, level: float, time:
     elif settings.width == "ucb1":
         width = widths.arm_ucb1(count, time)
     elif settings.width == "mixture":
-        width = widths.arm_mixture(count, arms, settings.noise, level, settings.tightest_at)
+        first = None
+        if settings.arms_ever == "any":
+            first = share(settings, 0)[1]
+        width = widths.arm_mixture(count, arms, settings.noise, level, settings.tightest_at, first)
     else:
         raise ValueError(f"unknown width {settings.width!r} of a mean")
     mean = float(np.sum(rewards)) / count
@@ -133,3 +136,17 @@ def linear(history: History, settings: Settings, features: Floats) -> Estimate:
         raise ValueError(f"unknown width {settings.width!r} of an ellipsoid")
     ellipsoid = Ellipsoid(theta, gram, beta)
     return Estimate(ellipsoid.largest(features), ellipsoid.smallest(features), ellipsoid)
+
+
+def intersection(history: History, settings: Settings, features: Floats) -> Estimate:
+    """Of two kinds of bounds, each at half of the level: `determinant` and each arm's `mixture`.
+
+    An arm without a reward of its own has those of the ellipsoid.
+    """
+    half = replace(settings, level=settings.level / 2)
+    model = linear(history, replace(half, width="determinant"), features)
+    own = means(history, replace(half, width="mixture"), 0, len(features))
+    seen = np.isfinite(own.uppers)
+    uppers = np.where(seen, np.minimum(model.uppers, own.uppers), model.uppers)
+    lowers = np.where(seen, np.maximum(model.lowers, own.lowers), model.lowers)
+    return Estimate(uppers, lowers, model.ellipsoid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import handrail
 from oracle.beyond import Proposals
 from oracle.compare import AT_ONCE, MOST_TIES, TIE, Act, After, Plan, Tally, put_off, same
 from oracle.guard import GuardAnswer, GuardOracle
-from oracle.pair import with_lines
+from oracle.pair import preset, with_lines
 
 
 def guarded(
@@ -22,18 +21,16 @@ def guarded(
     plan: Plan = AT_ONCE,
     seed: int = 0,
     after: After | None = None,
-    preset: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Tally:
-    """GUARD or GUARD-T; raises AssertionError at the first difference.
-
-    ``preset`` is what the policy takes for granted and the oracle has to be told.
-    """
+    """GUARD or GUARD-T; raises AssertionError at the first difference."""
     settings = {**problem.settings, **more}
     if name == "GUARD":
         settings.pop("baseline_lower", None)
     policy = handrail.make_policy(name, **settings)
-    oracle = GuardOracle(name, **with_lines({**(preset or {}), **settings}))
+    oracle = GuardOracle(
+        name, **with_lines({**preset(handrail.algorithm(name), settings), **settings})
+    )
     rng = np.random.default_rng(seed)
     tally = Tally()
     due: dict[int, list[Act]] = {}

@@ -7,8 +7,8 @@ Events that safety needs:
 - ``baseline``: a guard's interval of a mean that it learns (elsewhere that is one of the arms');
 - ``schedule``: random gaps are not shorter than thought.
 
-With ``union`` accounting the events in use share what the baseline's given interval leaves of
-delta; with ``paper`` accounting each has the whole of delta.
+The baseline's given interval may take a part of delta. With ``union`` accounting the events in use
+share the rest; with ``paper`` accounting each has the whole of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def levels(
 ) -> dict[str, float]:
     """The level of each event in use."""
     if accounting == "paper":
-        return dict.fromkeys(used, delta)
+        return dict.fromkeys(used, delta - baseline_delta)
     if accounting != "union":
         raise ValueError(f"unknown accounting {accounting!r}")
     share = {event: 1.0 if weights is None else float(weights[event]) for event in used}

@@ -35,7 +35,7 @@ class Oracle(Common):
         baseline_mean: BaselineMean = None,
         theta_bound: float | None = None,
         feature_bound: float | None = None,
-        ridge: float = 1.0,
+        ridge: float | str = 1.0,
         width: str | None = None,
         true_means: ArrayLike | None = None,
         arms_ever: int | str | None = None,
@@ -66,6 +66,8 @@ class Oracle(Common):
             theta_bound = self.units.theta_bound(theta_bound)
             feature_bound = self.units.feature_bound(feature_bound)
             default_width = "paper" if size > 1 else "determinant"
+            if ridge == "balanced":  # B sqrt(lambda) = sigma
+                ridge = (self.noise / theta_bound) ** 2
         elif arms is None:
             raise ValueError("means need arms")
         fixed = not linear or self.features is not None
@@ -77,9 +79,9 @@ class Oracle(Common):
             level=self.levels["estimator"],
             proved=self.proved,
             tightest_at=self.tightest_at,
-            arms=self.arms,
+            arms=self.arms if self.features is None else len(self.features),
             arms_ever=arms_ever,
-            ridge=ridge,
+            ridge=float(ridge),
             theta_bound=theta_bound or 0.0,
             feature_bound=feature_bound or 0.0,
         )
@@ -172,17 +174,12 @@ class Oracle(Common):
         )
 
     def _mean(self, told: Interval | None, bounds: Estimate, baseline: int) -> Interval:
-        """Where the baseline's mean lies: told, or as the estimator has it.
-
-        An arm's own interval is cut to [0, 1].
-        """
+        """Where the baseline's mean lies: told, or as the estimator has it, cut to [0, 1]."""
         if told is not None:
             return told
         if not self.learned:
             raise ValueError("the baseline's mean is needed")
         lo, hi = float(bounds.lowers[baseline]), float(bounds.uppers[baseline])
-        if bounds.ellipsoid is not None:
-            return lo, hi
         return min(max(lo, 0.0), 1.0), min(max(hi, 0.0), 1.0)
 
     def _rows(self, features: ArrayLike | None) -> Floats | None:
@@ -203,6 +200,8 @@ class Oracle(Common):
     def _bounds(self, rows: Floats | None, time: int) -> Estimate:
         if rows is None:
             return estimate.means(self.history, self.settings, time, self.arms)
+        if self.settings.width == "intersection":
+            return estimate.intersection(self.history, self.settings, rows)
         return estimate.linear(self.history, self.settings, rows)
 
     def _past(self, bounds: Estimate, rows: Floats | None, truth: Floats | None) -> past.Bounds:
@@ -245,7 +244,8 @@ class Oracle(Common):
         if kind in ("self-normalised", "larger"):
             margins.append(ledgers.differences(*told) + slack)
         if kind in ("martingale", "larger"):
-            alone = past.martingale(history, self.psi(), bounds.lowers, clip=False)[0]
+            # The rewards of S are no difference: their bound may be cut at 0.
+            alone = past.martingale(history, self.psi(), bounds.lowers, clip=self.clip)[0]
             margins.append(alone + ledgers.rewards_and_differences(*told) + slack)
         if not margins:
             raise ValueError(f"past {kind!r} does not learn the baseline's mean")

@@ -65,6 +65,19 @@ def by_hand(
     return run(policy, oracle, problem, rounds, rng, plan, after)
 
 
+def preset(row: handrail.Algorithm, settings: dict[str, Any]) -> dict[str, Any]:
+    """What an algorithm takes for granted: of two, the first where rewards have a range."""
+    bounded = "reward_range" in settings
+    taken: dict[str, Any] = {}
+    for key, value in row.preset.items():
+        taken[key] = value
+        if isinstance(value, tuple | list):
+            taken[key] = value[0 if bounded else 1]
+        if value == "intersection" and "features" not in settings:
+            taken[key] = "determinant"
+    return taken
+
+
 def with_lines(settings: dict[str, Any]) -> dict[str, Any]:
     """Add the lines of `bernstein` where it is used: which they are is the library's to say."""
     if settings.get("cumulative") == "bernstein":

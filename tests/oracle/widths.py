@@ -26,13 +26,21 @@ def arm_ucb1(count: int, time: int) -> float:
     return math.sqrt(2 * math.log(time) / count)
 
 
-def arm_mixture(count: int, arms: int, noise: float, level: float, tightest_at: float) -> float:
+def arm_mixture(
+    count: int,
+    arms: int,
+    noise: float,
+    level: float,
+    tightest_at: float,
+    first: float | None = None,
+) -> float:
     """The two-sided normal mixture at delta / K for the sum, divided by N.
 
-    sqrt((v + rho) log((v + rho) / (rho delta^2))), v = N sigma^2.
+    sqrt((v + rho) log((v + rho) / (rho delta^2))), v = N sigma^2. ``first`` is the level that rho
+    is chosen for where it is not this one: rho is the same for all arms.
     """
     level = level / arms
-    rho = mixture_rho(tightest_at * noise**2, level)
+    rho = mixture_rho(tightest_at * noise**2, level if first is None else first)
     total = count * noise**2 + rho
     return math.sqrt(total * math.log(total / (rho * level**2))) / count
 
