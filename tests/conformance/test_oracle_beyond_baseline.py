@@ -35,7 +35,8 @@ def _arms(kind: str, seed: int, **more: Any) -> Problem:
         return Fractions(rng, arms=4, rank=seed % 3, **more)
     if kind == "gaussian":
         return GaussianArms(rng, arms=4, rank=seed % 3, noise=0.2, **more)
-    return LinearArms(rng, arms=6, dim=3, rank=seed % 3, **more)
+    # The library keeps arms apart where there are at most d^2 of them.
+    return LinearArms(rng, arms=6, dim=3 - seed % 2, rank=seed % 3, **more)
 
 
 # ---------------------------------------------------------------- an interval
@@ -126,7 +127,7 @@ def test_interval_and_late_rewards(kind: str, plan: str) -> None:
             problem: Problem = ContextsInIntervals(rng, dim=3, noise=0.2, alpha=0.2137)
             by_hand(parts, problem, LONG, plan=PLANS[plan])
         else:
-            problem = _arms(kind, 2)
+            problem = _arms(kind, 1 if past == "larger" else 2)
             pair = around(problem.settings, 0.03, 0.05)
             by_hand(parts, problem, LONG, plan=PLANS[plan], baseline_mean=pair)
 
@@ -160,11 +161,11 @@ def test_learned_mean_in_a_model(kind: str, past: str, selection: str, schedule:
     for seed in range(3):
         more: dict[str, Any] = {"width": "determinant" if seed else "paper"}
         if kind == "linear":
-            problem = _arms("linear", seed, alpha=0.5)
+            problem = _arms("linear", seed, alpha=0.4863)
             by_hand(parts, problem, LONG, seed=seed, baseline_mean="learned", **more)
             continue
         rng = np.random.default_rng([84, seed])
-        contexts = ContextsUntold(rng, dim=3, noise=0.1, alpha=0.5)
+        contexts = ContextsUntold(rng, dim=3, noise=0.1, alpha=0.4863)
         if seed == 2:
             more["baseline_lower"] = None  # then it is 0
         by_hand(parts, contexts, LONG, seed=seed, baseline_mean="learned", **more)
@@ -192,9 +193,9 @@ def test_learned_and_late_rewards(kind: str, plan: str) -> None:
     estimator = "means" if kind in ("bernoulli", "gaussian") else "linear"
     for past in MEANS if estimator == "means" else LINEAR:
         parts = Parts(estimator, past, "constrained", "checkpoints")
-        problem: Problem = _arms(kind, 2, alpha=0.5)
+        problem: Problem = _arms(kind, 2, alpha=0.4863)
         if kind == "contexts":
-            problem = ContextsUntold(np.random.default_rng(86), dim=3, noise=0.1, alpha=0.5)
+            problem = ContextsUntold(np.random.default_rng(86), dim=3, noise=0.1, alpha=0.4863)
         by_hand(parts, problem, LONG, plan=PLANS[plan], baseline_mean="learned")
 
 
@@ -206,9 +207,9 @@ def test_learned_within_a_window(kind: str, default: float | None) -> None:
         "means" if kind == "bernoulli" else "linear", "larger", "constrained", "checkpoints"
     )
     for window in (1, 12):
-        problem: Problem = _arms(kind, 1, alpha=0.5)
+        problem: Problem = _arms(kind, 1, alpha=0.4863)
         if kind == "contexts":
-            problem = ContextsUntold(np.random.default_rng(87), dim=3, noise=0.1, alpha=0.5)
+            problem = ContextsUntold(np.random.default_rng(87), dim=3, noise=0.1, alpha=0.4863)
         more: dict[str, Any] = {"window": window, "default_reward": default}
         by_hand(parts, problem, 200, plan=LOSSY, baseline_mean="learned", **more)
 
@@ -221,8 +222,8 @@ def test_learned_in_units(kind: str, reward_range: tuple[float, float]) -> None:
         parts = Parts(
             "means" if kind == "bernoulli" else "linear", "larger", "constrained", "checkpoints"
         )
-        problem: Problem = _arms(kind, 1, alpha=0.5, reward_range=reward_range)
+        problem: Problem = _arms(kind, 1, alpha=0.4863, reward_range=reward_range)
         if kind == "contexts":
             rng = np.random.default_rng(88)
-            problem = ContextsUntold(rng, dim=3, alpha=0.5, reward_range=reward_range)
+            problem = ContextsUntold(rng, dim=3, alpha=0.4863, reward_range=reward_range)
         by_hand(parts, problem, 200, baseline_mean="learned", clip=clip)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import handrail
 from oracle.beyond import LinearTurnover, Turnover, around
 from oracle.catalogue import Parts
 from oracle.compare import Plan
 from oracle.pair import by_hand
+from oracle.problems import arguments
 
 SCATTERED = Plan(longest=40, at_once=0.5)
 MEANS = ["arm-sums", "martingale", "larger"]
@@ -80,10 +82,39 @@ def test_arms_with_features(past: str, baseline: str) -> None:
     parts = Parts("linear", past, "constrained", "checkpoints")
     for seed, plan in enumerate([Plan(), SCATTERED]):
         rng = np.random.default_rng([105, seed])
-        problem = LinearTurnover(rng, arms=4, dim=3, rank=1, alpha=0.2137, feature_bound=1.6)
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"alpha": 0.2137, "feature_bound": 1.6}
+        problem = LinearTurnover(rng, arms=5, dim=3 - seed, rank=1, **more)
+        more = {}
         if baseline == "interval":
             more["baseline_mean"] = around(problem.settings, 0.1, 0.05)
         elif baseline == "learned":
             more["baseline_mean"] = "learned"
         by_hand(parts, problem, LONG, seed=seed, plan=plan, after=problem.after(20, 12), **more)
+
+
+@pytest.mark.xfail(
+    raises=handrail.InputError, strict=True, reason="arms_ever is refused beside features"
+)
+@pytest.mark.parametrize("ever", [12, "any"])
+@pytest.mark.parametrize("past", LINEAR)
+def test_arms_with_features_and_means(past: str, ever: int | str) -> None:
+    """Beside a model each arm's own mean needs a share."""
+    parts = Parts("linear", past, "constrained", "every-round")
+    for seed, plan in enumerate([Plan(), SCATTERED]):
+        rng = np.random.default_rng([106, seed])
+        problem = LinearTurnover(rng, arms=4, dim=3, rank=1, alpha=0.2137, feature_bound=1.6)
+        more: dict[str, Any] = {"width": "intersection", "arms_ever": ever}
+        more |= {"cumulative": "mixture", "tightest_at": 30.0}
+        by_hand(parts, problem, LONG, seed=seed, plan=plan, after=problem.after(20, 12), **more)
+
+
+@pytest.mark.xfail(strict=True, reason="arms come with shares that are not theirs")
+def test_intersection_needs_arms_ever() -> None:
+    """Two arms share what is left to means; more that come must not take as much each."""
+    rng = np.random.default_rng(107)
+    problem = LinearTurnover(rng, arms=4, dim=3, rank=1, alpha=0.2137, feature_bound=1.6)
+    parts = Parts("linear", "larger", "constrained", "every-round")
+    settings = arguments(parts, {**problem.settings, "width": "intersection"})
+    policy = handrail.make_policy(handrail.Algorithm("mine", *parts), **settings)
+    with pytest.raises(handrail.InputError):
+        policy.add_arm(features=problem.rows[0])

@@ -77,3 +77,14 @@ def test_window(told: str, default: float | None) -> None:
         if default is not None:
             more["default_reward"] = default
         guarded("GUARD", problem, LONG, plan=LOSSY, **more)
+
+
+@pytest.mark.parametrize("mean_range", [(0.0, 1.0), (-3.0, 5.0)])
+@pytest.mark.parametrize("told", TOLD)
+def test_rewards_without_a_range(told: str, mean_range: tuple[float, float]) -> None:
+    """Means lie in a range, rewards anywhere."""
+    span = mean_range[1] - mean_range[0]
+    for seed in range(2):
+        rng = np.random.default_rng([114, seed])
+        problem = Proposals(rng, told, reward_range=mean_range, noise=0.2 * span)
+        assert guarded("GUARD", problem, LONG, plan=SCATTERED, seed=seed).events["optimistic"]

@@ -39,7 +39,8 @@ def _problem(kind: str, seed: int, **more: Any) -> Problem:
     if kind == "gaussian":
         return GaussianArms(rng, arms=4, rank=seed % 2, noise=0.2, **more)
     if kind == "linear":
-        return LinearArms(rng, arms=6, dim=3, rank=seed % 2, **more)
+        # The library keeps arms apart where there are at most d^2 of them.
+        return LinearArms(rng, arms=6, dim=3 - seed % 2, rank=seed % 2, **more)
     return Contexts(rng, dim=4, noise=0.3, **more)
 
 
@@ -163,5 +164,5 @@ def _within(kind: str, seed: int, reward_range: tuple[float, float]) -> Problem:
     if kind == "fractions":
         return Fractions(rng, arms=4, rank=1, **more)
     if kind == "linear":
-        return LinearArms(rng, arms=5, dim=3, rank=1, **more)
+        return LinearArms(rng, arms=5, dim=3 - seed % 2, rank=1, **more)
     return Contexts(rng, dim=3, **more)

@@ -68,7 +68,9 @@ def _case(kind: str, seed: int) -> tuple[Parts, Problem, dict[str, Any]]:
             told["baseline_mean"] = around(problem.settings, 0.1, 0.05)
         return Parts("means", "larger", selection, "checkpoints"), problem, told
     if kind in ("linear", "learned"):
-        problem = LinearArms(rng, arms=5, dim=3, rank=1, alpha=0.2137, baseline_lower=0.05)
+        problem = LinearArms(
+            rng, arms=5, dim=3 - seed % 2, rank=1, alpha=0.2137, baseline_lower=0.05
+        )
         if kind == "learned":
             told["baseline_mean"] = "learned"
         return Parts("linear", "martingale", selection, "checkpoints"), problem, told

@@ -112,7 +112,8 @@ class Proposals:
     """What somebody's policy proposes: names whose chances drift, and now and then the baseline.
 
     ``told``: ``known`` (a number, once), ``round`` (an interval or a number every round), ``once``
-    (an interval, once; the mean moves within it) or ``learned``.
+    (an interval, once; the mean moves within it) or ``learned``. With ``noise`` it is means that
+    lie in ``reward_range``.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class Proposals:
         told: str = "known",
         *,
         reward_range: tuple[float, float] = (0.0, 1.0),
+        noise: float | None = None,
         best: float = 0.9,
         **more: Any,
     ) -> None:
@@ -128,6 +130,7 @@ class Proposals:
         self.told = told
         self.best = best
         self.reward_range = reward_range
+        self.noise = noise
         lo, hi = reward_range
         self.usual = float(rng.uniform(0.3, 0.6))
         self.mean = self.usual
@@ -136,9 +139,12 @@ class Proposals:
             "baseline": "old",
             "alpha": 0.2137,
             "delta": 0.1,
-            "reward_range": reward_range,
             **more,
         }
+        if noise is None:
+            self.settings["reward_range"] = reward_range
+        else:
+            self.settings |= {"noise": noise, "mean_range": reward_range}
         means: dict[str, Any] = {
             "known": self._outward(self.usual),
             "once": (self._outward(self.usual - 0.1), self._outward(self.usual + 0.05)),
@@ -173,6 +179,8 @@ class Proposals:
         return asked
 
     def reward(self, action: str | int) -> float:
-        """Lo or hi."""
+        """Lo or hi, or with noise anywhere."""
         chance = self.chances.get(action, self.mean)
+        if self.noise is not None:
+            return self._outward(chance) + self.noise * float(self.rng.standard_normal())
         return self.reward_range[int(self.rng.random() < chance)]

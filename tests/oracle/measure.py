@@ -32,13 +32,20 @@ class Measured(NamedTuple):
     smallest_at_checkpoints: float
 
 
-def measure(steps: Sequence[Step], alpha: float, every: int = 0) -> Measured:
-    """budget(t) = sum over i <= t of mu_{a_i} - (1 - alpha) mu_b(i); checkpoints T, 2T, ..."""
+def measure(
+    steps: Sequence[Step], alpha: float, every: int = 0, listed: Sequence[int] = ()
+) -> Measured:
+    """budget(t) = sum over i <= t of mu_{a_i} - (1 - alpha) mu_b(i).
+
+    Checkpoints are T, 2T, ..., or those of a list and every round after its last.
+    """
     gaps = [step.best - step.mean for step in steps]
     gains = [step.mean - (1 - alpha) * step.baseline_mean for step in steps]
     ends = range(1, len(steps) + 1)
     budget = [math.fsum(gains[:end]) for end in ends]
     checked = budget[every - 1 :: every] if every else []
+    if listed:
+        checked = [budget[c - 1] for c in listed if c <= len(steps)] + budget[listed[-1] :]
     return Measured(
         regret=[math.fsum(gaps[:end]) for end in ends],
         budget=budget,

@@ -87,7 +87,12 @@ class Oracle(Common):
         )
 
     def add_arm(self, features: ArrayLike | None = None) -> int:
-        """One more arm, with its features if arms have them."""
+        """One more arm, with its features if arms have them.
+
+        An arm's own mean needs a share of delta, which a model by itself does not.
+        """
+        if self.settings.arms_ever is None and self.settings.width not in ("paper", "determinant"):
+            raise ValueError("how many arms there may ever be is needed")
         if self.features is None:
             self.arms += 1
             return self.arms - 1

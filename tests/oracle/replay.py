@@ -19,7 +19,7 @@ from oracle.catalogue import Parts
 from oracle.compare import TIE, Tally, choice, tied
 from oracle.measure import Measured, Step, measure
 from oracle.oracle import Oracle
-from oracle.pair import with_lines
+from oracle.pair import preset, with_lines
 from oracle.problems import arguments
 from oracle.rewards import reward
 from oracle.selection import event
@@ -80,13 +80,16 @@ def replay(entry: Entry, run: int, alpha: float, most_ties: int, **policy: Any) 
     problem, row = entry.problem, entry.algorithm
     parts = Parts(row.estimator, row.past, row.selection, row.schedule)
     policy = arguments(parts, {"alpha": alpha, **policy})
-    oracle = Oracle(parts=parts, **with_lines({**told(problem, parts), **policy}))
+    settings = {**told(problem, parts), **policy}
+    oracle = Oracle(parts=parts, **with_lines({**preset(row, settings), **settings}))
     curve, meter, actions = entry.play(run, trace=True)
     tally = Tally()
     steps: list[Step] = []
     plays: Counter[int] = Counter()
     for now, (means, baseline, asked) in enumerate(rounds(problem, run, len(actions), parts)):
         action = int(actions[now])
+        if oracle.learned:
+            asked.pop("baseline_mean", None)
         answer = oracle.decide(**asked, force=action)
         if answer.action != action:
             assert _tied(answer, action), f"round {now + 1}: played {action}, {answer}"
@@ -101,7 +104,8 @@ def replay(entry: Entry, run: int, alpha: float, most_ties: int, **policy: Any) 
             place = (entry.seed, entry.index, run, action, j)
             oracle.learn(now + 1, reward(problem.rewards, mean, problem.noise, *place))
     every = int(policy.get("checkpoint_every", 0))
-    _compare(measure(steps, alpha, every), entry, curve, meter[0], tally.ties)
+    measured = measure(steps, alpha, every, policy.get("checkpoints", ()))
+    _compare(measured, entry, curve, meter[0], tally.ties)
     assert tally.ties <= most_ties, f"{tally.ties} ties"
     return tally
 

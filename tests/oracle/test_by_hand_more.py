@@ -195,8 +195,8 @@ def test_learned_mean_in_a_model(past: str) -> None:
     oracle.learn(1, 1.0)
     answer = oracle.decide()
     assert answer.margins[0] == pytest.approx(-1.6141775, abs=CLOSE)
-    # Its bounds are those of an action: 1/2 -+ 1.2861588 / sqrt(2).
-    assert answer.uppers[1] == pytest.approx(1.4094516, abs=CLOSE)
+    # Its bounds are those of an action, 1/2 -+ 1.2861588 / sqrt(2), cut to [0, 1].
+    assert (answer.uppers[1], answer.lowers[1]) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_two_expressions_for_a_learned_mean(past: str, margin: float) -> None:
 
     First: z = 2 e_1 - (3/2) e_2, 1 - 1.2861588 sqrt(2 + 9/4) = -1.651484. Second: 1 - psi +
     1/2 - 1.2861588 sqrt(1/2 + 9/4) = -0.632853 - psi, psi = 0.1 sqrt(2 log(3 / 0.05)) = 0.286159
-    (``paper`` accounting). Were the sum cut at 0, nothing would change here.
+    (``paper`` accounting); the sum less psi is above 0, so that it makes no difference to cut it.
     """
     more: dict[str, Any] = {"accounting": "paper"}
     if past != "self-normalised":
@@ -217,6 +217,19 @@ def test_two_expressions_for_a_learned_mean(past: str, margin: float) -> None:
     oracle.decide(force=0)
     oracle.learn(1, 1.0)
     assert oracle.decide().margins[0] == pytest.approx(margin, abs=1e-5)
+
+
+def test_summed_rewards_beside_a_difference_are_cut() -> None:
+    """Action 0 pays 0: V = diag(2, 1), theta_hat = 0, 0 - psi = -0.286159 is cut to 0, z is not.
+
+    -1.2861588 sqrt(1/2 + 9/4) = -2.132853, and with no cut at all -2.419012.
+    """
+    for clip, margin in (("zero", -2.132853), ("none", -2.419012)):
+        more: dict[str, Any] = {"accounting": "paper", "cumulative": "subgaussian", "clip": clip}
+        oracle = plane("martingale", baseline_mean="learned", **more)
+        oracle.decide(force=0)
+        oracle.learn(1, 0.0)
+        assert oracle.decide().margins[0] == pytest.approx(margin, abs=1e-5)
 
 
 def test_pending_rounds_with_a_learned_mean() -> None:
@@ -230,3 +243,32 @@ def test_pending_rounds_with_a_learned_mean() -> None:
         oracle = plane(past, baseline_mean="learned", accounting="paper", **more)
         oracle.decide(force=0)
         assert oracle.decide().margins[0] == pytest.approx(margin, abs=CLOSE)
+
+
+# ---------------------------------------------------------------- a model beside means
+
+
+def test_intersection() -> None:
+    """Action 0 pays 1; delta / 2 = 0.025 for the ellipsoid and 0.0125 for each of two arms.
+
+    beta = 0.1 sqrt(2 log 40 + log 2) + 1 = 1.2840934, upper 1/2 + beta / sqrt(2) = 1.4079911. The
+    mixture that is tightest after one reward has there the width 0.1 sqrt(w) with
+    w - log w = 1 + 2 log 80: w = 12.2713, width 0.350304. Both sides of the arm's own are better;
+    the baseline's (0, 1) was never rewarded: beta.
+    """
+    oracle = plane(
+        "self-normalised", width="intersection", tightest_at=1.0, baseline_mean="learned"
+    )
+    oracle.decide(force=0)
+    oracle.learn(1, 1.0)
+    answer = oracle.decide()
+    assert answer.uppers[0] == pytest.approx(1.350304, abs=1e-5)
+    assert answer.lowers[0] == pytest.approx(0.649696, abs=1e-5)
+    # z = 2 e_1 - (3/2) e_2 is the ellipsoid's alone: 1 - 1.2840934 sqrt(2 + 9/4).
+    assert answer.margins[0] == pytest.approx(-1.647226, abs=1e-5)
+
+
+def test_balanced_ridge() -> None:
+    """B = 1, sigma = 0.1: lambda = 0.01, |phi| = 10, beta = 0.1 sqrt(2 log 20) + 0.1 = 0.344775."""
+    oracle = plane("self-normalised", width="determinant", ridge="balanced")
+    assert oracle.decide().uppers[0] == pytest.approx(3.447747, abs=CLOSE)

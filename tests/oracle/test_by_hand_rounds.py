@@ -11,6 +11,7 @@ from scipy import stats
 from oracle.levels import events, levels
 from oracle.schedule import Schedule, shortest
 from oracle.small import arms, guard
+from oracle.widths import mixture_rho
 
 CLOSE = 1e-6
 
@@ -95,6 +96,18 @@ def test_arms_that_come() -> None:
         assert answer.lowers[2] == pytest.approx(lower, abs=1e-7)
         # Played once in the past: twice its lower bound, - (1/2) (2 - 3/4).
         assert answer.margins[2] == pytest.approx(2 * lower - 0.625, abs=1e-6)
+
+
+def test_one_rho_for_arms_without_end() -> None:
+    """The first arm's: mixture at 6 * 0.1 / pi^2, whatever the level of the arm itself."""
+    oracle = arms("arm-sums", width="mixture", arms_ever="any", tightest_at=7.0)
+    oracle.add_arm()
+    oracle.decide(force=2)
+    oracle.learn(1, 1.0)
+    first, third = 0.6 / math.pi**2, 0.6 / (3 * math.pi) ** 2
+    rho = mixture_rho(7 / 4, first)
+    width = math.sqrt((0.25 + rho) * math.log((0.25 + rho) / (rho * third**2)))
+    assert oracle.decide().uppers[2] == pytest.approx(1 + width, abs=1e-12)
 
 
 def test_arms_that_go() -> None:

@@ -80,11 +80,13 @@ def test_arms(past: str, told: str, schedule: str) -> None:
 @pytest.mark.parametrize("past", ["self-normalised", "martingale", "larger"])
 def test_arms_with_features(past: str, told: str, schedule: str) -> None:
     """One mean, over fixed arms."""
-    for seed in range(2):
+    for seed in range(3):
         rng = np.random.default_rng([2, seed])
         problem = LinearArms(rng, arms=5, dim=3, rank=seed, alpha=0.3, noise=0.02)
         problem.settings["noise"] = 0.1
         more: dict[str, Any] = {"learn_baseline": bool(seed)}
+        if seed == 2:
+            more |= {"width": "intersection", "ridge": "balanced", "tightest_at": 20.0}
         if told != "known":
             pair = around(problem.settings, 0.2, 0.1)
             more["baseline_mean"] = pair if told == "interval" else told
