@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from handrail.policies.algorithm import Algorithm
     from handrail.policies.catalogue import algorithm, algorithms
     from handrail.policies.decision import Decision
+    from handrail.policies.guard import guard
+    from handrail.policies.guarded import Guarded
     from handrail.policies.load import load_policy
     from handrail.policies.make import make_policy
     from handrail.policies.policy import Policy
@@ -39,6 +41,7 @@ __all__ = [
     "Algorithm",
     "Contender",
     "Decision",
+    "Guarded",
     "InputError",
     "NoGuaranteeWarning",
     "Policy",
@@ -46,6 +49,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "environment_names",
+    "guard",
     "load_policy",
     "make_environment",
     "make_policy",
@@ -59,12 +63,14 @@ _HOMES: Final = {
     "Algorithm": "handrail.policies.algorithm",
     "Contender": "handrail.simulation.experiment",
     "Decision": "handrail.policies.decision",
+    "Guarded": "handrail.policies.guarded",
     "InputError": "handrail.errors",
     "NoGuaranteeWarning": "handrail.errors",
     "Policy": "handrail.policies.policy",
     "algorithm": "handrail.policies.catalogue",
     "algorithms": "handrail.policies.catalogue",
     "environment_names": "handrail.environments.registry",
+    "guard": "handrail.policies.guard",
     "load_policy": "handrail.policies.load",
     "make_environment": "handrail.environments.registry",
     "make_policy": "handrail.policies.make",

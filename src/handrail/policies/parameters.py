@@ -214,7 +214,7 @@ def _check_bounded(
 
 def _width(value: object, algorithm: Algorithm, dim: int, fixed: bool) -> str:
     if algorithm.estimator == "none":
-        return checks.one_of("width", value, ("mixture", "kl"))
+        return "mixture" if value is None else checks.one_of("width", value, ("mixture", "kl"))
     if algorithm.estimator != "linear":
         return "wu" if value is None else checks.one_of("width", value, ARM_WIDTHS)
     if value is None:

@@ -30,6 +30,7 @@ from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment, plain, recorded_rounds
 from handrail.simulation.moments import GROUP, combine, from_runs, pack
 from handrail.simulation.prepare import budget_alpha, policy_parameters, prepare
+from handrail.simulation.proposers.registry import proposer_digest
 from handrail.simulation.stop import Stop
 
 __all__ = ["Block", "blocks", "entry", "fingerprint", "groups_kept", "tasks"]
@@ -221,6 +222,7 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
         row = contender.row
         parts = [row.estimator, row.past, row.selection, row.schedule]
         chosen = policy_parameters(experiment, contender)
+        code = proposer_digest(chosen["proposer"]) if "proposer" in chosen else ""
         for problem in range(experiment.problems):
             for first in range(0, experiment.runs, size):
                 runs = min(size, experiment.runs - first)
@@ -228,6 +230,7 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
                     **shared,
                     "parts": parts,
                     "policy": chosen,
+                    "proposer": code,
                     "alpha": budget_alpha(experiment, contender),
                     "block": [problem, first, runs],
                 }

@@ -28,6 +28,8 @@ from handrail.simulation.contest import run_fixed
 from handrail.simulation.contexts import load_rounds, run_contexts
 from handrail.simulation.meter import new_meter
 from handrail.simulation.plain import run_arms_plain, run_fixed_plain
+from handrail.simulation.proposals import Run, propose_contexts, propose_fixed
+from handrail.simulation.proposers.registry import make_proposer
 from handrail.simulation.radii import tabulate_radii
 from handrail.simulation.standing import STANDING
 from handrail.simulation.stop import Interrupted, Stop
@@ -39,6 +41,8 @@ _STREAMS: Final = 3
 """The streams that rewards are drawn from, within those of a seed."""
 _CHECKPOINTS: Final = 5
 """The streams that gaps between checkpoints are drawn from."""
+_PROPOSERS: Final = 6
+"""The streams that seeds of proposers are drawn from."""
 _PORTION: Final = 1 << 16
 """Numbers of features in one portion of contexts: half a megabyte, which stays in the cache."""
 _LONGEST_TABLE: Final = 1 << 20
@@ -63,10 +67,14 @@ class Entry:
     """How far the interval that the policy is told of reaches from the baseline's mean."""
     schedule: Schedule | None = None
     """Checkpoints that are no multiples of a number."""
+    proposer: str | None = None
+    """Who makes the proposals, where the algorithm makes none."""
 
     @property
     def kind(self) -> str:
         """The kernel that runs it, in which rounds cost about the same."""
+        if self.proposer is not None:
+            return "proposals"
         if isinstance(self.problem, ContextProblem):
             return "contexts"
         kind = "fixed" if self.algorithm.estimator == "linear" else "arms"
@@ -148,7 +156,11 @@ class Entry:
         stop = stop or Stop()
         how = [REWARDS[problem.rewards], problem.noise, keys, self.grid, curve, played]
         state: list[Any] = [self.rules, ledger, meter]
-        told = [self.below, self.above, *self._checkpoints(run)]
+        told = (self.below, self.above, *self._checkpoints(run))
+        if self.proposer is not None:
+            these = Run(self.rules, ledger, meter, keys, self.grid, curve, played, *told, stop=stop)
+            self._propose(self.proposer, actions, run, these)
+            return curve, meter, played
         if isinstance(problem, ContextProblem):
             _run_contexts(state, problem, run, how, told, stop)
             return curve, meter, played
@@ -171,13 +183,22 @@ class Entry:
             raise Interrupted
         return curve, meter, played
 
+    def _propose(self, name: str, actions: int, run: int, given: Run) -> None:
+        """Play one run of somebody else's proposals; 32 bits are a seed to any library."""
+        seed = int(root(self.seed, _PROPOSERS, self.index, run)) >> 32
+        if isinstance(self.problem, ContextProblem):
+            proposer = make_proposer(name, actions, self.problem.dim, seed)
+            propose_contexts(proposer, self.problem, run, given)
+        else:
+            propose_fixed(make_proposer(name, actions, None, seed), self.problem, given)
+
 
 def _run_contexts(
     state: list[Any],
     problem: ContextProblem,
     run: int,
     how: list[Any],
-    told: list[Any],
+    told: tuple[Any, ...],
     stop: Stop,
 ) -> None:
     model = ContextModel(state[0])

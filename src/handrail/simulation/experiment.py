@@ -15,7 +15,9 @@ from handrail import checks
 from handrail.errors import InputError
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.catalogue import algorithm
+from handrail.policies.gaps import plain_gap
 from handrail.records import Ints
+from handrail.simulation.proposers.registry import proposer_name
 
 __all__ = ["ENGINES", "Contender", "Experiment", "Label", "plain", "recorded_rounds"]
 
@@ -35,7 +37,8 @@ class Contender:
     algorithm : str or Algorithm
         A name from the catalogue, or parts put together by hand.
     parameters : mapping
-        Parameters of `make_policy` for this contender alone.
+        Parameters of `make_policy` for this contender alone. A guard's `proposer` is a name or
+        a factory that can be imported; it becomes a label too.
     labels : mapping
         Further columns of the tables, to tell contenders with the same algorithm apart.
     """
@@ -43,6 +46,13 @@ class Contender:
     algorithm: str | Algorithm
     parameters: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Label] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Turn a proposer into a name that any process can find it by."""
+        object.__setattr__(self, "parameters", _named(self.parameters))
+        if "proposer" in self.parameters:
+            name = self.parameters["proposer"]
+            object.__setattr__(self, "labels", {"proposer": name, **self.labels})
 
     @property
     def row(self) -> Algorithm:
@@ -91,6 +101,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Check what can be checked without drawing a problem."""
+        object.__setattr__(self, "policy", _named(self.policy))
         checks.whole("rounds", self.rounds, most=_LONGEST)
         checks.whole("runs", self.runs, most=10**7)
         checks.whole("problems", self.problems, most=10**6)
@@ -117,8 +128,15 @@ class Experiment:
         return {"algorithms": ", ".join(names), **settings}
 
 
+def _named(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters with a proposer's name in place of the proposer."""
+    if "proposer" not in parameters:
+        return parameters
+    return {**parameters, "proposer": proposer_name(parameters["proposer"])}
+
+
 def plain(value: object) -> Any:
-    """Turn NumPy's numbers, paths and mappings into what JSON holds, for ``json.dumps(default=)``.
+    """Turn NumPy's numbers, paths, mappings and laws into plain data (``json.dumps(default=)``).
 
     Parameters
     ----------
@@ -136,6 +154,8 @@ def plain(value: object) -> Any:
         return os.fspath(value)
     if isinstance(value, Mapping):
         return dict(value)
+    if plain_gap(value) is not value:
+        return plain_gap(value)
     raise InputError(
         "parameters", f"{value!r} cannot be written down", "pass numbers, text and lists of them"
     )

@@ -17,8 +17,9 @@ from handrail.policies.parameters import settle
 from handrail.records import Ints
 from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment
+from handrail.simulation.proposers.registry import check_proposer, proposer_name, proposer_names
 
-__all__ = ["budget_alpha", "policy_parameters", "prepare"]
+__all__ = ["SIMULATED", "budget_alpha", "policy_parameters", "prepare"]
 
 _MOST_ARMS: Final = 4096
 """Arm space takes K^2 numbers a run: 128 MB at this K."""
@@ -47,6 +48,10 @@ _FREE: Final = (
 """The parameters of a policy that are not the environment's to say."""
 _OFFSETS: Final = "baseline_offsets"
 """A simulation's own: how far the interval that is told reaches from the baseline's mean."""
+_PROPOSER: Final = "proposer"
+"""A simulation's own: who makes the proposals that a guard answers."""
+SIMULATED: Final = (_OFFSETS, _PROPOSER)
+"""Parameters that only simulations have."""
 
 
 def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str,
         Names and values.
     """
     for field in (*experiment.policy, *contender.parameters):
-        if field not in (*_FREE, _OFFSETS):
+        if field not in (*_FREE, *SIMULATED):
             known = field in DEFAULTS
             raise InputError(
                 field,
@@ -80,7 +85,21 @@ def policy_parameters(experiment: Experiment, contender: Contender) -> dict[str,
     used = used_parameters(contender.row, everything)
     if contender.row.conservative:
         used |= {_OFFSETS}
+    if contender.row.selection == "proposal":
+        used |= {_PROPOSER}
     kept = {k: v for k, v in common.items() if k in used} | dict(contender.parameters)
+    if (_PROPOSER in kept) != (_PROPOSER in used):
+        raise InputError(
+            _PROPOSER,
+            f"is required: {contender.row.name} makes no proposals"
+            if _PROPOSER in used
+            else f"{contender.row.name} makes its own proposals",
+            f"pass one of {', '.join(proposer_names())}, or a factory of your own"
+            if _PROPOSER in used
+            else "leave it out",
+        )
+    if _PROPOSER in kept:
+        kept[_PROPOSER] = proposer_name(kept[_PROPOSER])
     return {k: plain_gap(v) for k, v in kept.items()}
 
 
@@ -141,6 +160,7 @@ def prepare(
     if isinstance(problem, ContextProblem):
         _check_bounds(problem, chosen)
     below, above = _offsets(chosen)
+    proposer = _proposer(chosen, problem)
     given: dict[str, Any] = {**DEFAULTS, **_told(row, problem, below, above), **chosen}
     settings = settle(row, given, warn=False)
     return Entry(
@@ -152,10 +172,29 @@ def prepare(
         below=below,
         above=above,
         schedule=settings.schedule,
+        proposer=proposer,
         seed=experiment.seed,
         index=index,
         grid=grid,
     )
+
+
+def _proposer(chosen: dict[str, Any], problem: Problem) -> str | None:
+    """Take the proposer out of the parameters; refuse one that is not made for the problem."""
+    name: str | None = chosen.pop(_PROPOSER, None)
+    if name is None:
+        return None
+    if not isinstance(problem, ContextProblem):
+        check_proposer(name, problem.means.size, None)
+        return name
+    check_proposer(name, problem.actions, problem.dim)
+    if chosen.get("baseline_mean") == LEARNED:
+        raise InputError(
+            "baseline_mean",
+            "changes with the contexts, which a guard has no model of",
+            f"leave it out, or pass {_OFFSETS} for an interval around it",
+        )
+    return name
 
 
 def _check_bounds(problem: ContextProblem, chosen: Mapping[str, Any]) -> None:
@@ -188,7 +227,8 @@ def _told(row: Algorithm, problem: Problem, below: float, above: float) -> dict[
                 f"{row.name} needs arms that stay the same",
                 "choose a linear algorithm for contexts that change",
             )
-        told |= {"dim": problem.dim, "feature_bound": problem.feature_bound}
+        if row.estimator == "linear":
+            told |= {"dim": problem.dim, "feature_bound": problem.feature_bound}
         if row.schedule == "checkpoints":
             told["baseline_lower"] = problem.baseline_lower
     else:
@@ -202,6 +242,8 @@ def _told(row: Algorithm, problem: Problem, below: float, above: float) -> dict[
             told["true_means"] = problem.means
         if row.estimator == "means":
             told["arms"] = problem.means.size
+        elif row.estimator == "none":
+            pass  # a guard knows no arms
         elif problem.means.size > _MOST_ARMS:
             raise InputError(
                 "algorithms",

@@ -24,6 +24,7 @@ _SECONDS_A_ROUND: Final = {
     "fixed": 80e-9,
     "fixed-plain": 500e-9,
     "contexts": 3e-6,
+    "proposals": 10e-6,
 }
 _OTHER_SECONDS_A_ROUND: Final = 1e-6
 _WINDOW: Final = 30.0

@@ -16,7 +16,7 @@ from handrail.simulation.blocks import fingerprint, tasks
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.simulation.folder import open_folder
 from handrail.simulation.hire import check_place, hire
-from handrail.simulation.prepare import policy_parameters
+from handrail.simulation.prepare import SIMULATED, policy_parameters
 from handrail.simulation.progress import Progress
 from handrail.simulation.runner import rounds_by_kind, run
 from handrail.simulation.store import MemoryStore, SqliteStore, Store, store_files
@@ -64,11 +64,11 @@ def make_experiment(
         if dot and place not in places:
             raise InputError(name, f"{place!r} is not part of this run", nearest(place, places))
         if not dot:
-            if field not in own and field not in DEFAULTS:
+            if field not in (*own, *DEFAULTS, *SIMULATED):
                 raise InputError(
                     field,
                     f"is a parameter neither of {environment!r} nor of a policy",
-                    nearest(field, [*own, *DEFAULTS]),
+                    nearest(field, [*own, *DEFAULTS, *SIMULATED]),
                 )
             place = "environment" if field in own else "policy"
         if field in places[place]:
