@@ -130,12 +130,14 @@ def guard(
     Examples
     --------
     >>> watch = guard(baseline="old", baseline_mean=0.5, alpha=0.5, delta=0.05, reward_range=(0, 1))
-    >>> for _ in range(4):
+    >>> played = []
+    >>> for _ in range(5):
     ...     decision = watch.decide(proposal="new")
+    ...     played.append(decision.action)
     ...     if decision.action == "new":
     ...         status = watch.learn(decision, reward=1.0)
-    >>> decision.action, round(decision.margin, 2)
-    ('old', 0.5)
+    >>> played
+    ['old', 'new', 'old', 'new', 'old']
     """
     given: dict[str, Any] = dict(locals())
     scheduled = any(each is not None for each in (checkpoint_every, checkpoints, checkpoint_gap))

@@ -203,17 +203,8 @@ def propose_fixed(proposer: Any, problem: FixedProblem, run: Run) -> None:
     kind, noise = REWARDS[problem.rewards], problem.noise
     plays, counts = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     select, update, stopped = proposer.select, proposer.update, run.stop.is_set
-    state: list[Any] = [
-        run.rules,
-        run.ledger,
-        run.meter,
-        means,
-        plays,
-        counts,
-        run.keys,
-        run.actions,
-    ]
-    state += [run.checkpoints, run.assured, baseline]
+    state: list[Any] = [run.rules, run.ledger, run.meter, means, plays, counts]
+    state += [run.keys, run.actions, run.checkpoints, run.assured, baseline]
     done = 0
     for point, until in enumerate(run.grid.tolist()):
         while done < until:
