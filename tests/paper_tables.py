@@ -26,13 +26,14 @@ TINY = Scale(
     contextual=Size(2, 2, 100),
     widths=Size(2, 2, 500),
     theory=Size(1, 2, 400),
+    guard=Size(2, 2, 200),
     gaps=4,
     points=40,
 )
 
 LEVELS = {
     **{"free": 500.0, "old": 1000.0, "Or": 450.0, "L": 990.0, "M": 570.0, "S": 880.0},
-    **{"2": 470.0, "2T": 460.0},
+    **{"2": 470.0, "2T": 460.0, "GUARD": 550.0, "unguarded": 500.0},
 }
 """Final regret by role, as the paper would have it."""
 
@@ -51,7 +52,7 @@ def make_tables(
     *,
     noise: float = 0.01,
     e2: Final = lambda *_: 0.387,
-    lowest: Final = lambda name, *_: -30.0 if role(name) in ("free", "2T") else 5.0,
+    lowest: Final = lambda name, *_: -30.0 if role(name) in ("free", "2T", "unguarded") else 5.0,
     at_checkpoints: float = 2.0,
 ) -> Tables:
     """Return tables with these final regrets; `noise` is the spread of runs around them.

@@ -41,7 +41,8 @@ def test_every_figure_draws_and_says_its_settings(name: str, tmp_path: Path) -> 
     texts = " ".join(str(text.get_text()) for text in figure.findobj(Text))
     assert "tiny scale: " in texts
     assert "(paper: " in texts or "(full size: " in texts
-    for word in ("width", "clipped at 0", "paper accounting", "α", "δ"):
+    accounting = "union accounting" if name == "guard" else "paper accounting"
+    for word in ("width", "clipped at 0", accounting, "α", "δ"):
         assert word in texts, word
 
 

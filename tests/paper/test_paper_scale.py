@@ -27,6 +27,7 @@ def test_all_figures_in_the_order_of_the_registry() -> None:
         *("oracle-mab", "mab", "linear", "e2-share", "checkpoint-mab", "checkpoint-linear"),
         *("jester", "budget-mab", "budget-linear", "budget-jester", "contextual", "widths"),
         "theory",
+        "guard",
     ]
     assert [plan.name for plan in chosen([])] == list(FIGURES)
 
@@ -45,7 +46,7 @@ def test_settings_of_every_experiment(scale: Scale) -> None:
             assert experiment.rounds == size.rounds
             assert experiment.seed == 3
             policy = experiment.policy
-            assert policy["accounting"] == "paper"
+            assert policy["accounting"] == ("union" if plan.name == "guard" else "paper")
             assert policy["clip"] == "zero"
             assert policy["delta"] == 0.01
             assert policy["alpha"] == (0.01 if experiment.environment == "ratings" else 0.05)

@@ -32,6 +32,8 @@ class Scale:
         One size an experiment; a figure that draws another's runs has that one's size.
     theory : Size
         One problem: the bounds are those of a model.
+    guard : Size
+        Every round goes through the interpreter: fewer of them.
     gaps : int
         How many values of T, the rounds between checkpoints, are tried.
     points : int
@@ -50,6 +52,7 @@ class Scale:
     contextual: Size
     widths: Size
     theory: Size
+    guard: Size
     gaps: int
     points: int = 500
     mab_ranks: tuple[int, ...] = (2, 4, 6, 8)
@@ -90,9 +93,10 @@ PAPER: Final = Scale(
     contextual=Size(20, 20, 10_000),
     widths=Size(70, 40, 100_000),
     theory=Size(1, 40, 10_000_000),
+    guard=Size(15, 8, 10_000),
     gaps=15,
 )
-"""The paper's own numbers; `contextual`, `widths` and `theory` are not in the paper."""
+"""The paper's own numbers; `contextual`, `widths`, `theory` and `guard` are not in the paper."""
 
 QUICK: Final = Scale(
     name="quick",
@@ -105,11 +109,12 @@ QUICK: Final = Scale(
     contextual=Size(4, 3, 5_000),
     widths=Size(12, 4, 100_000),
     theory=Size(1, 2, 10_000_000),
+    guard=Size(4, 4, 4_000),
     gaps=8,
 )
 """A first look: about half a minute of computation on two cores."""
 
-_OURS: Final = ("contextual", "widths", "theory")
+_OURS: Final = ("contextual", "widths", "theory", "guard")
 """Experiments that are not in the paper."""
 
 SCALES: Final[Mapping[str, Scale]] = {scale.name: scale for scale in (QUICK, PAPER)}

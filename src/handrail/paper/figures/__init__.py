@@ -14,6 +14,7 @@ from handrail.paper.figures import (
     checkpoint_mab,
     contextual,
     e2_share,
+    guard,
     jester,
     linear,
     mab,
@@ -41,6 +42,7 @@ FIGURES: Final[Mapping[str, FigurePlan]] = {
         contextual,
         widths,
         theory,
+        guard,
     )
 }
 

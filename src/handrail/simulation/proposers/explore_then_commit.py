@@ -14,7 +14,7 @@ class ExploreThenCommit:
         How many.
     seed : int
         Not used: nothing is random.
-    each : int, default=50
+    each : int, default=30
         Rewards of each arm before it commits.
 
     Notes
@@ -35,7 +35,7 @@ class ExploreThenCommit:
     1
     """
 
-    def __init__(self, arms: int, seed: int, each: int = 50) -> None:
+    def __init__(self, arms: int, seed: int, each: int = 30) -> None:
         self._each = each
         self._plays = [0] * arms
         self._sums = [0.0] * arms
