@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from handrail.paper.drawing.budget import shade, zoom
-from handrail.paper.drawing.curves import View, draw_lines, load
+from handrail.paper.drawing.curves import NORMAL, View, draw_lines, load
 from handrail.paper.drawing.sheet import new_sheet, plain_axes
 from handrail.paper.measures.guard import Pair, below_zero, cost
 from handrail.paper.numbers import Curve, per_run
@@ -54,9 +54,10 @@ def draw_guard(tables: Any, pairs: list[Pair], head: tuple[str, str, str]) -> Fi
         loaded = load(tables.curves, "regret", lines)
         draw_lines(below, loaded, view)
         below.set_xlim(0, loaded[0][1].rounds[-1])
-        added = cost(tables.runs, pair)["share"]
+        added = cost(tables.runs, pair)
+        change = f"{100 * added['share']:+.0f} ± {100 * NORMAL * added['share_se']:.0f} %"
         held = float(per_run(tables.runs, "e3", **pair.guarded.wanted).mean())
-        words = f"guarded, its regret changes by {100 * added:+.0f} %".replace("-", "−")
+        words = f"guarded, its regret changes by {change.replace('-', '−')}"
         plain_axes(below, f"{words}\nbaseline in {percent(held)} of its rounds", "round", "")
     highest = max(below.get_ylim()[1] for below in panels[1])
     for below in panels[1]:

@@ -53,12 +53,18 @@ def cost(runs: Any, pair: Pair) -> dict[str, Any]:
     Returns
     -------
     dict
-        The difference, with its spread over models, and as a share of the regret alone.
+        The difference, with its spread over models; it and its standard error as shares of the
+        regret alone.
     """
     alone = per_run(runs, "regret", **pair.alone.wanted).mean(axis=1)
     guarded = per_run(runs, "regret", **pair.guarded.wanted).mean(axis=1)
-    share = float(guarded.mean() / alone.mean() - 1.0)
-    return {"regret": spread(guarded - alone), "share": share}
+    difference = spread(guarded - alone)
+    own = float(alone.mean())
+    return {
+        "regret": difference,
+        "share": difference["mean"] / own,
+        "share_se": difference["se"] / own,
+    }
 
 
 def guard_summary(tables: Any, pairs: list[Pair]) -> dict[str, Any]:
