@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from handrail.paper.claims import Evidence
 from handrail.paper.scale import Scale, scale_note
+from handrail.paper.tabular import Table
 from handrail.simulation.experiment import Experiment
 from handrail.simulation.tables import Tables
 
@@ -21,6 +22,10 @@ Head: TypeAlias = tuple[str, str, str]
 
 
 def _nothing(_tables: Tables, _scale: Scale) -> list[Evidence]:
+    return []
+
+
+def _no_tables(_summary: Mapping[str, Any]) -> list[Table]:
     return []
 
 
@@ -52,6 +57,10 @@ class FigurePlan:
         What a reader should know beside it.
     data : str
         Data it needs that handrail cannot ship; empty if none.
+    partly : bool
+        Whether it can be made without that data, leaving out what needs it.
+    tables : callable
+        Returns tables for the report, from what `summary` returned.
     """
 
     name: str
@@ -65,6 +74,8 @@ class FigurePlan:
     evidence: Callable[[Tables, Scale], list[Evidence]] = _nothing
     notes: tuple[str, ...] = ()
     data: str = ""
+    partly: bool = False
+    tables: Callable[[Mapping[str, Any]], Sequence[Table]] = _no_tables
 
     def picture(self, tables: Tables, scale: Scale) -> Figure:
         """Draw the figure under its title, its settings and the scale.

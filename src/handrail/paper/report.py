@@ -12,6 +12,7 @@ from handrail.paper.bootstrap import Interval
 from handrail.paper.plan import FigurePlan
 from handrail.paper.report_style import STYLE
 from handrail.paper.scale import Scale, scale_note
+from handrail.paper.tabular import Table, table_html
 from handrail.paper.words import listed, number, with_interval
 
 __all__ = ["Entry", "Report", "claims_markdown", "measured_text", "render"]
@@ -51,12 +52,15 @@ class Entry:
         Why it was not made.
     regrets : mapping
         Where the algorithms ended, averaged over models: mean and standard error by name.
+    tables : sequence of Table
+        What else the figure has to say in numbers.
     """
 
     plan: FigurePlan
     picture: bytes | None
     missing: str = ""
     regrets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
@@ -255,6 +259,7 @@ def _figure(entry: Entry, scale: Scale, claims: Sequence[Mapping[str, Any]]) -> 
             f"{_BANDS}</figcaption></figure>",
             _numbers(plan.name, claims),
             _regrets(entry.regrets),
+            *(table_html(table) for table in entry.tables),
             _files(name),
         ]
     parts += [f'<p class="small">{_coded(note)}</p>' for note in plan.notes]

@@ -128,7 +128,8 @@ def reproduce(
     if not plans:
         name, reason = next(iter(missing.items()))
         raise InputError(name, reason)
-    work = {plan: list(plan.experiments(scale, seed)) for plan in plans}
+    lacking = {} if redraw else _without_data(plans, partly=True)
+    work = {plan: _experiments(plan, scale, seed, plan.name in lacking) for plan in plans}
     with ExitStack() as held:
         # Before the folder is touched: a cluster may be refused.
         crew = None if redraw else held.enter_context(hire(on, workers))
@@ -142,6 +143,8 @@ def reproduce(
             )
         for name, reason in missing.items():
             tell(f"{name}: {reason}; going on without it")
+        for name, reason in lacking.items():
+            tell(f"{name}: {reason}; going on with the rest of it")
         if crew is not None:
             # Open until the report is written: nobody else may start afresh in this folder.
             store = held.enter_context(SqliteStore(out / _STORE))
@@ -180,9 +183,18 @@ def _needed_bytes(work: Mapping[FigurePlan, Sequence[Experiment]]) -> int:
     return pictures + sum(table_bytes(experiments) for experiments in work.values())
 
 
-def _without_data(plans: Sequence[FigurePlan]) -> dict[str, str]:
-    """Return which figures lack data that handrail cannot ship, and what to do about it."""
-    needing = [plan.name for plan in plans if plan.data == "jester"]
+def _experiments(plan: FigurePlan, scale: Scale, seed: int, lacking: bool) -> list[Experiment]:
+    """Return what is run for a figure, with or without what needs data that is not there."""
+    planned = plan.experiments(scale, seed)
+    return [each for each in planned if not (lacking and each.environment == "ratings")]
+
+
+def _without_data(plans: Sequence[FigurePlan], *, partly: bool = False) -> dict[str, str]:
+    """Return which figures lack data that handrail cannot ship, and what to do about it.
+
+    Either those that cannot be made at all without it, or those that can in part.
+    """
+    needing = [plan.name for plan in plans if plan.data == "jester" and plan.partly == partly]
     if needing:
         try:
             load_jester()
@@ -297,7 +309,8 @@ def _write_report(out: Path, scale: Scale, seed: int, missing: Mapping[str, str]
             computed_with = versions_of(tables)
         reason = "" if made else missing.get(name, "was not run")
         shown = picture.read_bytes() if made else None
-        entries.append(Entry(plan, shown, reason, _regrets(out / name) if made else {}))
+        summary = _summary_of(out / name) if made else {}
+        entries.append(Entry(plan, shown, reason, _regrets(summary), plan.tables(summary)))
     account = _time(out)
     claims: dict[str, Any] = {
         "version": computed_with["handrail"],
@@ -312,12 +325,16 @@ def _write_report(out: Path, scale: Scale, seed: int, missing: Mapping[str, str]
     return Outcome(out / _REPORT, claims, missing)
 
 
-def _regrets(folder: Path) -> dict[str, tuple[float, float]]:
-    """Return the average final regrets in a figure's summary; not all figures have them."""
+def _summary_of(folder: Path) -> dict[str, Any]:
     try:
-        summary = json.loads((folder / _SUMMARY).read_bytes())
+        summary: dict[str, Any] = json.loads((folder / _SUMMARY).read_bytes())
     except (OSError, ValueError):
         return {}
+    return summary
+
+
+def _regrets(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the average final regrets in a figure's summary; not all figures have them."""
     found = {}
     for name, values in summary.get("regret", {}).items():
         average = values.get("regret", values.get("average"))

@@ -34,6 +34,9 @@ class Scale:
         One problem: the bounds are those of a model.
     guard : Size
         Every round goes through the interpreter: fewer of them.
+    ablation_mab, ablation_linear, ablation_jester : Size
+        The problems of `mab`, `linear` and `jester` with fewer runs each: the spread over problems
+        is what limits, and the new parts have no shortcuts.
     gaps : int
         How many values of T, the rounds between checkpoints, are tried.
     points : int
@@ -53,6 +56,9 @@ class Scale:
     widths: Size
     theory: Size
     guard: Size
+    ablation_mab: Size
+    ablation_linear: Size
+    ablation_jester: Size
     gaps: int
     points: int = 500
     mab_ranks: tuple[int, ...] = (2, 4, 6, 8)
@@ -94,9 +100,12 @@ PAPER: Final = Scale(
     widths=Size(70, 40, 100_000),
     theory=Size(1, 40, 10_000_000),
     guard=Size(15, 8, 10_000),
+    ablation_mab=Size(70, 10, 200_000),
+    ablation_linear=Size(70, 10, 20_000),
+    ablation_jester=Size(100, 2, 100_000),
     gaps=15,
 )
-"""The paper's own numbers; `contextual`, `widths`, `theory` and `guard` are not in the paper."""
+"""The paper's own numbers; `contextual`, `widths`, `theory`, `guard` and `ablation` are ours."""
 
 QUICK: Final = Scale(
     name="quick",
@@ -110,11 +119,17 @@ QUICK: Final = Scale(
     widths=Size(12, 4, 100_000),
     theory=Size(1, 2, 10_000_000),
     guard=Size(4, 4, 4_000),
+    ablation_mab=Size(8, 2, 200_000),
+    ablation_linear=Size(8, 2, 20_000),
+    ablation_jester=Size(6, 1, 100_000),
     gaps=8,
 )
 """A first look: about half a minute of computation on two cores."""
 
-_OURS: Final = ("contextual", "widths", "theory", "guard")
+_OURS: Final = (
+    *("contextual", "widths", "theory", "guard"),
+    *("ablation_mab", "ablation_linear", "ablation_jester"),
+)
 """Experiments that are not in the paper."""
 
 SCALES: Final[Mapping[str, Scale]] = {scale.name: scale for scale in (QUICK, PAPER)}

@@ -7,6 +7,7 @@ from typing import Final
 
 from handrail.errors import InputError, nearest
 from handrail.paper.figures import (
+    ablation,
     budget_jester,
     budget_linear,
     budget_mab,
@@ -43,6 +44,7 @@ FIGURES: Final[Mapping[str, FigurePlan]] = {
         widths,
         theory,
         guard,
+        ablation,
     )
 }
 

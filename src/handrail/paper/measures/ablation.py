@@ -1,0 +1,269 @@
+"""What each part saves, and whether the recommended algorithms are as good as they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from handrail.paper.bootstrap import Interval, Statistic, bootstrap_many
+from handrail.paper.judge import at_least, at_most, same_size
+from handrail.paper.measures.safety import exact_share
+from handrail.paper.measures.summary import spread
+from handrail.paper.models import reduction
+from handrail.paper.numbers import per_run, pick
+from handrail.paper.scale import Scale
+from handrail.paper.steps import LADDERS, Ladder, Step
+from handrail.paper.tabular import Table
+from handrail.paper.words import number, percent, with_interval
+
+__all__ = ["Goal", "ablation_summary", "ablation_tables"]
+
+
+class Goal(NamedTuple):
+    """What is asked of the recommended algorithm in one environment."""
+
+    saved: float
+    """At least this share of the old algorithm's regret."""
+    ratio: float | None = None
+    """At most this many times its own oracle's regret."""
+
+
+_GOALS: Final[Mapping[str, Goal]] = {
+    "mab": Goal(0.55),
+    "linear": Goal(0.88),
+    "jester": Goal(0.70, 1.6),
+}
+
+
+def ablation_summary(runs: Any, scale: Scale) -> dict[str, Any]:
+    """Return what every step reached, and the verdicts.
+
+    Parameters
+    ----------
+    runs : pyarrow.Table
+        One row a run, labelled ``environment`` and ``step``.
+    scale : Scale
+        What was run.
+
+    Returns
+    -------
+    dict
+        ``environments``: by name, the steps and the oracles in order, each with its regret (mean
+        and spread over models), the share saved of the old algorithm's, the share of baseline
+        rounds, the runs in violation, and for steps the distance to their own oracle.
+        ``verdicts``: what is asked for, what was measured with a 95 % interval, and whether it
+        holds (None: not at this scale, not decided, or for comparison only). ``missing``: names of
+        environments that were not run.
+    """
+    seen = set(runs.column("environment").to_pylist())
+    found = {each.name: _environment(runs, each, scale) for each in LADDERS if each.name in seen}
+    return {
+        "environments": found,
+        "verdicts": [
+            verdict
+            for ladder in LADDERS
+            if ladder.name in found
+            for verdict in _verdicts(runs, ladder, found[ladder.name], scale)
+        ],
+        "missing": [each.name for each in LADDERS if each.name not in seen],
+    }
+
+
+def _plain(found: Interval) -> dict[str, float]:
+    return dict(found._asdict())
+
+
+def _share_below(index: int) -> Statistic:
+    """Return the statistic "by which share contender `index` is below the first"."""
+    return lambda drawn: reduction(drawn[index].mean(axis=1), drawn[0].mean(axis=1))
+
+
+def _times(index: int, oracle: int) -> Statistic:
+    return lambda drawn: drawn[index].mean(axis=1) / drawn[oracle].mean(axis=1)
+
+
+def _environment(runs: Any, ladder: Ladder, scale: Scale) -> dict[str, Any]:
+    own = pick(runs, environment=ladder.name)
+    contenders = [*ladder.steps, *ladder.oracles]
+    names = [each.name for each in contenders]
+    regrets = [per_run(own, "regret", step=name) for name in names]
+    saved = bootstrap_many(regrets, [_share_below(place) for place in range(len(names))])
+    judged = [step for step in ladder.steps if step.oracle]
+    ratios = bootstrap_many(
+        regrets, [_times(names.index(step.name), names.index(step.oracle)) for step in judged]
+    )
+    rows = {
+        each.name: _row(own, each, regret, below)
+        for each, regret, below in zip(contenders, regrets, saved, strict=True)
+    }
+    for step, ratio in zip(judged, ratios, strict=True):
+        oracle = rows[step.oracle]["regret"]["mean"]
+        rows[step.name] |= {
+            "oracle": step.oracle,
+            "above_oracle": rows[step.name]["regret"]["mean"] - oracle,
+            "ratio": _plain(ratio),
+        }
+    size = scale.size(ladder.size)
+    return {
+        "of": ladder.of,
+        "problems": size.problems,
+        "runs": size.runs,
+        "rounds": size.rounds,
+        "old": ladder.steps[0].name,
+        "default": ladder.default,
+        "steps": [rows[step.name] for step in ladder.steps],
+        "oracles": [rows[step.name] for step in ladder.oracles],
+    }
+
+
+def _row(runs: Any, step: Step, regret: Any, saved: Interval) -> dict[str, Any]:
+    violations = per_run(runs, "violations", step=step.name)
+    return {
+        "step": step.name,
+        "algorithm": step.row.name,
+        "regret": spread(regret.mean(axis=1)),
+        "saved": _plain(saved),
+        "baseline_share": float(per_run(runs, "e3", step=step.name).mean()),
+        "violations": int((violations > 0).sum()),
+        "runs": int(violations.size),
+    }
+
+
+def _verdicts(
+    runs: Any, ladder: Ladder, found: Mapping[str, Any], scale: Scale
+) -> list[dict[str, Any]]:
+    """Return the verdicts on one environment."""
+    goal = _GOALS[ladder.name]
+    rows = {row["step"]: row for row in found["steps"]}
+    best, bare, new = rows[ladder.default], rows[ladder.bare], rows[ladder.new]
+    full = same_size(scale, ladder.size, models=False)
+    default = best["algorithm"]
+
+    def verdict(what: str, target: str, measured: Interval, holds: bool | None) -> dict[str, Any]:
+        return {
+            "environment": ladder.name,
+            "what": what,
+            "target": target,
+            **_plain(measured),
+            "holds": holds,
+        }
+
+    saved = Interval(**best["saved"])
+    below = f"of {found['old']}'s regret"
+    verdicts = [
+        verdict(
+            f"{default} saves {below}",
+            f"at least {percent(goal.saved)}",
+            saved,
+            at_least(saved, goal.saved) if full else None,
+        ),
+        verdict(f"{ladder.new} saves {below}", "", Interval(**new["saved"]), None),
+    ]
+    if goal.ratio is not None:
+        ratio = Interval(**best["ratio"])
+        verdicts += [
+            verdict(
+                f"{default}'s regret, times {best['oracle']}'s",
+                f"at most {goal.ratio:g}",
+                ratio,
+                at_most(ratio, goal.ratio) if full else None,
+            ),
+            verdict(
+                f"{bare['algorithm']}, ellipsoid only: regret, times its own oracle's",
+                "",
+                Interval(**bare["ratio"]),
+                None,
+            ),
+        ]
+    own = pick(runs, environment=ladder.name)
+    # All see the same rewards: a run counts once, whoever went below 0 in it.
+    names = [step.name for step in (*ladder.steps, *ladder.oracles)]
+    counts = np.array([per_run(own, "violations", step=name) for name in names])
+    broken = np.any(counts > 0, axis=0)
+    share = exact_share(int(broken.sum()), broken.size)
+    verdicts.append(verdict("runs in which anyone goes below 0", "none", share, not broken.any()))
+    return verdicts
+
+
+_HEAD: Final = (
+    "step",
+    "regret",
+    "saved",
+    "baseline rounds",
+    "runs below 0",
+    "own oracle",
+    "above it",
+    "ratio",
+)
+
+
+def ablation_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Return the steps of every environment, and the verdicts, as tables.
+
+    Parameters
+    ----------
+    summary : mapping
+        What `ablation_summary` returned, or nothing.
+
+    Returns
+    -------
+    list of Table
+        Regrets are averages over models with their standard errors; intervals hold 95 %.
+    """
+    found: Mapping[str, Any] = summary.get("environments", {})
+    tables = [_steps_table(name, each) for name, each in found.items()]
+    if summary.get("verdicts"):
+        tables.append(_verdict_table(summary["verdicts"]))
+    return tables
+
+
+def _steps_table(name: str, found: Mapping[str, Any]) -> Table:
+    oracles = {row["step"]: row for row in found["oracles"]}
+    rows = [_step_cells(row, oracles) for row in found["steps"]]
+    caption = (
+        f"{name}: {found['problems']} {found['of']} × {found['runs']} runs, "
+        f"n = {found['rounds']:,}. From the third row on each adds one part to the row above."
+    )
+    steps = [row["step"] for row in found["steps"]]
+    return Table(caption, _HEAD, rows, frozenset({steps.index(found["default"])}))
+
+
+def _step_cells(row: Mapping[str, Any], oracles: Mapping[str, Any]) -> Sequence[str]:
+    regret = row["regret"]
+    first = row["saved"]["measured"] == 0.0
+    cells = [
+        row["step"],
+        f"{number(regret['mean'])} ± {number(regret['se'])}",
+        "–" if first else with_interval(Interval(**row["saved"])),
+        percent(row["baseline_share"]),
+        f"{row['violations']} of {row['runs']:,}",
+    ]
+    if "oracle" not in row:
+        return [*cells, "–", "–", "–"]
+    return [
+        *cells,
+        number(oracles[row["oracle"]]["regret"]["mean"]),
+        number(row["above_oracle"]),
+        with_interval(Interval(**row["ratio"]), share=False),
+    ]
+
+
+def _verdict_table(verdicts: Sequence[Mapping[str, Any]]) -> Table:
+    rows = []
+    for each in verdicts:
+        measured = Interval(each["measured"], each["low"], each["high"])
+        share = "times" not in each["what"]
+        answer = {True: "holds", False: "does not hold", None: "not decided"}[each["holds"]]
+        rows.append(
+            (
+                each["environment"],
+                each["what"],
+                each["target"] or "–",
+                with_interval(measured, share=share),
+                answer if each["target"] else "for comparison",
+            )
+        )
+    head = ("environment", "what", "asked for", "measured [95 % interval]", "verdict")
+    return Table("What was asked of the recommended algorithms.", head, rows)

@@ -1,0 +1,238 @@
+"""From the old algorithms to the recommended ones, one part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from handrail.paper.settings import JESTER, LINEAR, MEANS
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.catalogue import algorithm, algorithms
+from handrail.policies.parameters import DEFAULTS, resolve
+from handrail.simulation.experiment import Contender
+
+__all__ = ["LADDERS", "Ladder", "Step", "ladder_contenders"]
+
+_GIVEN: Final = ("alpha", "delta")
+"""What everybody is told; all else is a step's own, or the paper's."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One algorithm on the way.
+
+    Attributes
+    ----------
+    name : str
+        What was added, or what the algorithm is called; the label `step` of its rows.
+    row : Algorithm
+        Its parts.
+    parameters : mapping
+        Where its parameters differ from the paper's.
+    oracle : str
+        The label `step` of its own oracle (the same widths, checked on the true means), if any.
+    """
+
+    name: str
+    row: Algorithm
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    oracle: str = ""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The steps in one environment.
+
+    Attributes
+    ----------
+    name : str
+        Of the environment, the label `environment` of its rows.
+    size : str
+        Which size of the scale its experiment has.
+    policy : mapping
+        The paper's parameters there.
+    steps : tuple of Step
+        The old algorithm first.
+    new : str
+        The step that is the paper's algorithm.
+    default : str
+        The step that is the recommended one; what stands behind it is measured on top of it.
+    bare : str
+        The step before the last part of the recommended one was added.
+    oracles : tuple of Step
+        Each once.
+    of : str
+        What a problem is called.
+    """
+
+    name: str
+    size: str
+    policy: Mapping[str, Any]
+    steps: tuple[Step, ...]
+    new: str
+    default: str
+    bare: str
+    oracles: tuple[Step, ...]
+    of: str = "models"
+
+
+def _as_catalogued(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the paper's parameters taken back, so that the catalogue's row decides."""
+    return {name: DEFAULTS[name] for name in policy if name not in _GIVEN}
+
+
+def _oracle(step: Step, name: str, policy: Mapping[str, Any]) -> Step:
+    """Return a step's oracle: the same selection and widths, nothing to certify.
+
+    An oracle rests on no event. Where events share delta, it is told the share that the step's
+    estimator has, so that its widths are the step's.
+    """
+    catalogued = name in {row.name for row in algorithms()}
+    row = algorithm(name) if catalogued else replace(step.row, name=name, past="oracle")
+    own = {key: value for key, value in step.parameters.items() if key != "cumulative"}
+    shared = {**policy, **step.parameters}["accounting"] == "union"
+    if shared and step.row.past in ("martingale", "larger"):
+        own["delta"] = policy["delta"] / 2.0
+    if own.get("width", policy["width"]) not in ("mixture", None):
+        own.pop("tightest_at", None)
+    return Step(name, row, own)
+
+
+def _with_oracles(
+    steps: list[Step], names: Mapping[str, str], policy: Mapping[str, Any]
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return steps that know their oracles, and the oracles.
+
+    A step that no name is given for has the oracle of the one before it; an empty name: none.
+    """
+    oracles: list[Step] = []
+    known: list[Step] = []
+    name = ""
+    for step in steps:
+        name = names.get(step.name, name)
+        if step.name in names and name:
+            oracles.append(_oracle(step, name, policy))
+        known.append(replace(step, oracle=name))
+    return tuple(known), tuple(oracles)
+
+
+def _means() -> Ladder:
+    default = algorithm("HANDRAIL")
+    found = resolve(default, {**DEFAULTS, "reward_range": (0.0, 1.0)})
+    row = algorithm("CUCB2")
+    union = {"accounting": "union"}
+    boundary = {
+        **union,
+        "cumulative": found["cumulative"],
+        "tightest_at": found["tightest_at"],
+    }
+    width = {**boundary, "width": "mixture"}
+    larger = replace(row, name="CUCB2, larger past", past="larger")
+    steps, oracles = _with_oracles(
+        [
+            Step("CUCB", algorithm("CUCB")),
+            Step("CUCB2", row),
+            Step("union accounting", row, union),
+            Step(f"{found['cumulative']} boundary", row, boundary),
+            Step("mixture width", row, width),
+            Step("larger past", larger, width),
+            Step(f"{found['width']} width: HANDRAIL", default, _as_catalogued(MEANS)),
+        ],
+        {
+            "CUCB": "CUCB-Or",
+            "CUCB2": "CUCB2-Or",
+            "union accounting": "CUCB2-Or, union",
+            "mixture width": "CUCB2-Or, mixture width",
+            f"{found['width']} width: HANDRAIL": "HANDRAIL-Or",
+        },
+        MEANS,
+    )
+    return Ladder(
+        name="mab",
+        size="ablation_mab",
+        policy=MEANS,
+        steps=steps,
+        new="CUCB2",
+        default=steps[-1].name,
+        bare=steps[-2].name,
+        oracles=oracles,
+    )
+
+
+def _linear(name: str, policy: Mapping[str, Any], of: str) -> Ladder:
+    default = algorithm("LinHANDRAIL")
+    found = resolve(default, {**DEFAULTS, "features": ()})
+    row = algorithm("CLUCB2")
+    union = {"accounting": "union"}
+    ellipsoid = {**union, "width": "determinant"}
+    boundary = {
+        **ellipsoid,
+        "cumulative": found["cumulative"],
+        "tightest_at": found["tightest_at"],
+    }
+    ridge = {**boundary, "ridge": found["ridge"]}
+    larger = replace(row, name="CLUCB2, larger past", past="larger")
+    catalogued = _as_catalogued(policy)
+    last, more = "arms' own means: LinHANDRAIL", "learns from the baseline"
+    steps, oracles = _with_oracles(
+        [
+            Step("CLUCB", algorithm("CLUCB")),
+            Step("CLUCB2", row),
+            Step("union accounting", row, union),
+            Step("determinant ellipsoid", row, ellipsoid),
+            Step(f"{found['cumulative']} boundary", row, boundary),
+            Step(f"{found['ridge']} ridge", row, ridge),
+            Step("larger past", larger, ridge),
+            Step(last, default, catalogued),
+            Step(more, default, {**catalogued, "learn_baseline": True}),
+        ],
+        {
+            "CLUCB": "CLUCB-Or",
+            "CLUCB2": "CLUCB2-Or",
+            "union accounting": "CLUCB2-Or, union",
+            "determinant ellipsoid": "CLUCB2-Or, determinant",
+            f"{found['ridge']} ridge": f"CLUCB2-Or, {found['ridge']} ridge",
+            last: "LinHANDRAIL-Or",
+            more: "",  # an oracle that learns from other rounds would have other widths
+        },
+        policy,
+    )
+    return Ladder(
+        name=name,
+        size=f"ablation_{name}",
+        policy=policy,
+        steps=steps,
+        new="CLUCB2",
+        default=last,
+        bare="larger past",
+        oracles=oracles,
+        of=of,
+    )
+
+
+def ladder_contenders(ladder: Ladder) -> tuple[Contender, ...]:
+    """Return who plays: all steps and oracles, told apart by the label `step`.
+
+    Parameters
+    ----------
+    ladder : Ladder
+        The steps in one environment.
+
+    Returns
+    -------
+    tuple of Contender
+        For one experiment.
+    """
+    return tuple(
+        Contender(step.row, step.parameters, {"step": step.name})
+        for step in (*ladder.steps, *ladder.oracles)
+    )
+
+
+LADDERS: Final[tuple[Ladder, ...]] = (
+    _means(),
+    _linear("linear", LINEAR, "models"),
+    _linear("jester", JESTER, "users"),
+)
+"""The environments, in the order they are drawn."""
