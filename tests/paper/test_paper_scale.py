@@ -19,6 +19,9 @@ def test_paper_scale_is_the_papers() -> None:
     assert PAPER.contextual == Size(20, 20, 10_000)
     assert PAPER.widths == Size(70, 40, 10**5)
     assert PAPER.theory == Size(1, 40, 10**7)
+    assert PAPER.ablation_mab == Size(70, 10, 2 * 10**5)
+    assert PAPER.ablation_linear == Size(70, 10, PAPER.linear.rounds)
+    assert PAPER.ablation_jester == Size(100, 2, PAPER.jester.rounds)
     assert len(checkpoint_gaps(20_000, PAPER.gaps)) == 15
 
 
@@ -26,8 +29,7 @@ def test_all_figures_in_the_order_of_the_registry() -> None:
     assert list(FIGURES) == [
         *("oracle-mab", "mab", "linear", "e2-share", "checkpoint-mab", "checkpoint-linear"),
         *("jester", "budget-mab", "budget-linear", "budget-jester", "contextual", "widths"),
-        "theory",
-        "guard",
+        *("theory", "guard", "ablation"),
     ]
     assert [plan.name for plan in chosen([])] == list(FIGURES)
 
@@ -41,7 +43,8 @@ def test_an_unknown_figure_gets_near_names() -> None:
 def test_settings_of_every_experiment(scale: Scale) -> None:
     for plan in FIGURES.values():
         for experiment in plan.experiments(scale, 3):
-            size = scale.size(plan.size)
+            own = experiment.labels.get("environment")
+            size = scale.size(f"ablation_{own}" if own else plan.size)
             assert (experiment.problems, experiment.runs) == (size.problems, size.runs)
             assert experiment.rounds == size.rounds
             assert experiment.seed == 3

@@ -59,7 +59,7 @@ def _panel(axes: Axes, name: str, found: Mapping[str, Any]) -> None:
         )  # fmt: skip
         _label(axes, place, row, bold=place == default)
     size = f"{found['problems']} {found['of']} × {found['runs']} runs, n = {found['rounds']:,}"
-    plain_axes(axes, f"{name}: {size}", "regret at the last round", "")
+    plain_axes(axes, f"{name}: {size}", "", "")
     axes.set_xscale("log")
     axes.set_xlim(0.75 * lowest, 1.35 * highest)
     axes.set_ylim(len(rows) - 0.5, -0.6)
@@ -132,12 +132,18 @@ def draw_ablation(
         Line("on top of it", {}, {**_DOT, "color": _MORE}),
         Line("own oracle: same widths, true means", {}, _ORACLE),
     ]
-    sheet = new_sheet(*head, height=3.4 * len(names), width=9.0, lines=lines, columns=6)
-    panels = sheet.body.subplots(len(names), 1)
-    for axes, name in zip(panels, names, strict=True):
-        found = summary["environments"].get(name)
-        if found is None:
+    found = [summary["environments"].get(name) for name in names]
+    rows = [len(each["steps"]) + 2.2 if each else 4.0 for each in found]
+    title, settings, note = head
+    note += "; the others' sizes are above their panels"
+    sheet = new_sheet(
+        title, settings, note, height=0.27 * sum(rows), width=9.0, lines=lines, columns=3
+    )
+    panels = sheet.body.subplots(len(names), 1, height_ratios=rows)
+    for axes, name, each in zip(panels, names, found, strict=True):
+        if each is None:
             _absent(axes, name)
         else:
-            _panel(axes, name, found)
+            _panel(axes, name, each)
+    panels[-1].set_xlabel("regret at the last round, average ± 1.96 standard errors (log scale)")
     return sheet.figure

@@ -16,7 +16,7 @@ from handrail.paper.numbers import per_run, pick
 from handrail.paper.scale import Scale
 from handrail.paper.steps import LADDERS, Ladder, Step
 from handrail.paper.tabular import Table
-from handrail.paper.words import number, percent, with_interval
+from handrail.paper.words import listed, number, percent, with_interval
 
 __all__ = ["Goal", "ablation_summary", "ablation_tables"]
 
@@ -54,8 +54,7 @@ def ablation_summary(runs: Any, scale: Scale) -> dict[str, Any]:
         and spread over models), the share saved of the old algorithm's, the share of baseline
         rounds, the runs in violation, and for steps the distance to their own oracle.
         ``verdicts``: what is asked for, what was measured with a 95 % interval, and whether it
-        holds (None: not at this scale, not decided, or for comparison only). ``missing``: names of
-        environments that were not run.
+        holds; None where ``verdict`` says why not. ``missing``: environments that were not run.
     """
     seen = set(runs.column("environment").to_pylist())
     found = {each.name: _environment(runs, each, scale) for each in LADDERS if each.name in seen}
@@ -131,6 +130,22 @@ def _row(runs: Any, step: Step, regret: Any, saved: Interval) -> dict[str, Any]:
     }
 
 
+def _verdict(
+    ladder: Ladder, id_: str, what: str, target: str, found: Interval, holds: bool | None
+) -> dict[str, Any]:
+    """Return one verdict; without a target it is a number for comparison."""
+    answer = {True: "holds", False: "does not hold", None: "not decided"}[holds]
+    return {
+        "id": f"{ladder.name}-{id_}",
+        "environment": ladder.name,
+        "what": what,
+        "target": target,
+        **_plain(found),
+        "holds": holds,
+        "verdict": answer if target else "for comparison",
+    }
+
+
 def _verdicts(
     runs: Any, ladder: Ladder, found: Mapping[str, Any], scale: Scale
 ) -> list[dict[str, Any]]:
@@ -139,52 +154,49 @@ def _verdicts(
     rows = {row["step"]: row for row in found["steps"]}
     best, bare, new = rows[ladder.default], rows[ladder.bare], rows[ladder.new]
     full = same_size(scale, ladder.size, models=False)
-    default = best["algorithm"]
-
-    def verdict(what: str, target: str, measured: Interval, holds: bool | None) -> dict[str, Any]:
-        return {
-            "environment": ladder.name,
-            "what": what,
-            "target": target,
-            **_plain(measured),
-            "holds": holds,
-        }
-
-    saved = Interval(**best["saved"])
-    below = f"of {found['old']}'s regret"
-    verdicts = [
-        verdict(
-            f"{default} saves {below}",
-            f"at least {percent(goal.saved)}",
-            saved,
-            at_least(saved, goal.saved) if full else None,
-        ),
-        verdict(f"{ladder.new} saves {below}", "", Interval(**new["saved"]), None),
+    name, old = best["algorithm"], found["old"]
+    saved, ratio = Interval(**best["saved"]), Interval(**best["ratio"])
+    judged = [
+        _verdict(
+            *(ladder, "saved", f"{name}: saved of {old}'s regret"),
+            *(f"at least {100 * goal.saved:g} %", saved, at_least(saved, goal.saved)),
+        )
     ]
     if goal.ratio is not None:
-        ratio = Interval(**best["ratio"])
-        verdicts += [
-            verdict(
-                f"{default}'s regret, times {best['oracle']}'s",
-                f"at most {goal.ratio:g}",
-                ratio,
-                at_most(ratio, goal.ratio) if full else None,
-            ),
-            verdict(
-                f"{bare['algorithm']}, ellipsoid only: regret, times its own oracle's",
-                "",
-                Interval(**bare["ratio"]),
-                None,
-            ),
-        ]
+        judged.append(
+            _verdict(
+                *(ladder, "ratio", f"{name}: regret, times {best['oracle']}'s"),
+                *(f"at most {goal.ratio:g}", ratio, at_most(ratio, goal.ratio)),
+            )
+        )
+    if not full:
+        for each in judged:
+            each |= {"holds": None, "verdict": "not measured at this scale"}
+    before = f"before the last part ({bare['step']}): "
+    compared = [
+        ("new-saved", f"{ladder.new}: saved of {old}'s regret", new["saved"]),
+        ("bare-saved", f"{before}saved of {old}'s regret", bare["saved"]),
+        ("bare-ratio", f"{before}regret, times its own oracle's", bare["ratio"]),
+    ]
+    if goal.ratio is None:
+        compared.append(("ratio", f"{name}: regret, times {best['oracle']}'s", best["ratio"]))
+    return [
+        *judged,
+        _safety(runs, ladder),
+        *(_verdict(ladder, id_, what, "", Interval(**own), None) for id_, what, own in compared),
+    ]
+
+
+def _safety(runs: Any, ladder: Ladder) -> dict[str, Any]:
+    """Return the verdict on the promise, which steps and oracles all make."""
     own = pick(runs, environment=ladder.name)
-    # All see the same rewards: a run counts once, whoever went below 0 in it.
     names = [step.name for step in (*ladder.steps, *ladder.oracles)]
     counts = np.array([per_run(own, "violations", step=name) for name in names])
+    # All see the same rewards: a run counts once, whoever went below 0 in it.
     broken = np.any(counts > 0, axis=0)
     share = exact_share(int(broken.sum()), broken.size)
-    verdicts.append(verdict("runs in which anyone goes below 0", "none", share, not broken.any()))
-    return verdicts
+    what = "runs in which any step or oracle goes below 0"
+    return _verdict(ladder, "safe", what, "none", share, not broken.any())
 
 
 _HEAD: Final = (
@@ -215,7 +227,7 @@ def ablation_tables(summary: Mapping[str, Any]) -> list[Table]:
     found: Mapping[str, Any] = summary.get("environments", {})
     tables = [_steps_table(name, each) for name, each in found.items()]
     if summary.get("verdicts"):
-        tables.append(_verdict_table(summary["verdicts"]))
+        tables.append(_verdict_table(summary["verdicts"], summary["missing"]))
     return tables
 
 
@@ -250,20 +262,22 @@ def _step_cells(row: Mapping[str, Any], oracles: Mapping[str, Any]) -> Sequence[
     ]
 
 
-def _verdict_table(verdicts: Sequence[Mapping[str, Any]]) -> Table:
-    rows = []
-    for each in verdicts:
-        measured = Interval(each["measured"], each["low"], each["high"])
-        share = "times" not in each["what"]
-        answer = {True: "holds", False: "does not hold", None: "not decided"}[each["holds"]]
-        rows.append(
-            (
-                each["environment"],
-                each["what"],
-                each["target"] or "–",
-                with_interval(measured, share=share),
-                answer if each["target"] else "for comparison",
-            )
+def _verdict_table(verdicts: Sequence[Mapping[str, Any]], missing: Sequence[str]) -> Table:
+    rows = [
+        (
+            each["environment"],
+            each["what"],
+            each["target"] or "–",
+            with_interval(
+                Interval(each["measured"], each["low"], each["high"]),
+                share=not each["id"].endswith("ratio"),
+            ),
+            each["verdict"],
         )
+        for each in verdicts
+    ]
     head = ("environment", "what", "asked for", "measured [95 % interval]", "verdict")
-    return Table("What was asked of the recommended algorithms.", head, rows)
+    caption = "What was asked of the recommended algorithms."
+    if missing:
+        caption += f" Not run, for want of data: {listed(missing)}."
+    return Table(caption, head, rows)
