@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -58,10 +58,10 @@ class Ladder:
         The step that is the paper's algorithm.
     default : str
         The step that is the recommended one; what stands behind it is measured on top of it.
-    bare : str
-        The step before the last part of the recommended one was added.
     oracles : tuple of Step
         Each once.
+    bare : str
+        The recommended one with the ellipsoid alone, if it has one.
     of : str
         What a problem is called.
     """
@@ -72,8 +72,8 @@ class Ladder:
     steps: tuple[Step, ...]
     new: str
     default: str
-    bare: str
     oracles: tuple[Step, ...]
+    bare: str = ""
     of: str = "models"
 
 
@@ -117,95 +117,98 @@ def _with_oracles(
     return tuple(known), tuple(oracles)
 
 
+def _climb(
+    first: str,
+    parts: Sequence[tuple[str, Mapping[str, Any]]],
+    default: str,
+    policy: Mapping[str, Any],
+) -> list[Step]:
+    """Return one step a part, each with all parts before it; the last is the catalogue's row.
+
+    ``past`` is the row's, all else are parameters. What changes nothing is no step.
+    """
+    row = algorithm(first)
+    now = {**resolve(row, {**DEFAULTS, **policy}), "past": row.past}
+    steps: list[Step] = []
+    own: dict[str, Any] = {}
+    for name, changes in parts:
+        if all(now[key] == value for key, value in changes.items()):
+            continue
+        now |= changes
+        own |= {key: value for key, value in changes.items() if key != "past"}
+        if "past" in changes:
+            row = replace(row, name=f"{first}, {name}", past=changes["past"])
+        steps.append(Step(name, row, dict(own)))
+    name = f"{steps.pop().name}: {default}"
+    return [*steps, Step(name, algorithm(default), _as_catalogued(policy))]
+
+
 def _means() -> Ladder:
-    default = algorithm("HANDRAIL")
-    found = resolve(default, {**DEFAULTS, "reward_range": (0.0, 1.0)})
-    row = algorithm("CUCB2")
-    union = {"accounting": "union"}
-    boundary = {
-        **union,
-        "cumulative": found["cumulative"],
-        "tightest_at": found["tightest_at"],
-    }
-    width = {**boundary, "width": "mixture"}
-    larger = replace(row, name="CUCB2, larger past", past="larger")
-    steps, oracles = _with_oracles(
+    found = resolve(algorithm("HANDRAIL"), {**DEFAULTS, "reward_range": (0.0, 1.0)})
+    boundary = {"cumulative": "mixture", "tightest_at": found["tightest_at"]}
+    climbed = _climb(
+        "CUCB2",
         [
-            Step("CUCB", algorithm("CUCB")),
-            Step("CUCB2", row),
-            Step("union accounting", row, union),
-            Step(f"{found['cumulative']} boundary", row, boundary),
-            Step("mixture width", row, width),
-            Step("larger past", larger, width),
-            Step(f"{found['width']} width: HANDRAIL", default, _as_catalogued(MEANS)),
+            ("union accounting", {"accounting": "union"}),
+            ("mixture boundary", boundary),
+            ("mixture width", {"width": "mixture"}),
+            (f"{found['width']} width", {"width": found["width"]}),
+            ("larger past", {"past": "larger"}),
+            (f"{found['cumulative']} boundary", {"cumulative": found["cumulative"]}),
         ],
-        {
-            "CUCB": "CUCB-Or",
-            "CUCB2": "CUCB2-Or",
-            "union accounting": "CUCB2-Or, union",
-            "mixture width": "CUCB2-Or, mixture width",
-            f"{found['width']} width: HANDRAIL": "HANDRAIL-Or",
-        },
+        "HANDRAIL",
         MEANS,
     )
+    names = {"CUCB": "CUCB-Or", "CUCB2": "CUCB2-Or", "union accounting": "CUCB2-Or, union"}
+    names |= {"mixture width": "CUCB2-Or, mixture width", f"{found['width']} width": "HANDRAIL-Or"}
+    base = [Step("CUCB", algorithm("CUCB")), Step("CUCB2", algorithm("CUCB2"))]
+    steps, oracles = _with_oracles([*base, *climbed], names, MEANS)
     return Ladder(
         name="mab",
         size="ablation_mab",
         policy=MEANS,
         steps=steps,
         new="CUCB2",
-        default=steps[-1].name,
-        bare=steps[-2].name,
+        default=climbed[-1].name,
         oracles=oracles,
     )
 
 
 def _linear(name: str, policy: Mapping[str, Any], of: str) -> Ladder:
-    default = algorithm("LinHANDRAIL")
-    found = resolve(default, {**DEFAULTS, "features": ()})
-    row = algorithm("CLUCB2")
-    union = {"accounting": "union"}
-    ellipsoid = {**union, "width": "determinant"}
-    boundary = {
-        **ellipsoid,
-        "cumulative": found["cumulative"],
-        "tightest_at": found["tightest_at"],
-    }
-    ridge = {**boundary, "ridge": found["ridge"]}
-    larger = replace(row, name="CLUCB2, larger past", past="larger")
-    catalogued = _as_catalogued(policy)
-    last, more = "arms' own means: LinHANDRAIL", "learns from the baseline"
-    steps, oracles = _with_oracles(
+    found = resolve(algorithm("LinHANDRAIL"), {**DEFAULTS, "features": ()})
+    boundary = {"cumulative": found["cumulative"], "tightest_at": found["tightest_at"]}
+    ridge, lesson = f"{found['ridge']} ridge", "baseline's mean known"
+    climbed = _climb(
+        "CLUCB2",
         [
-            Step("CLUCB", algorithm("CLUCB")),
-            Step("CLUCB2", row),
-            Step("union accounting", row, union),
-            Step("determinant ellipsoid", row, ellipsoid),
-            Step(f"{found['cumulative']} boundary", row, boundary),
-            Step(f"{found['ridge']} ridge", row, ridge),
-            Step("larger past", larger, ridge),
-            Step(last, default, catalogued),
-            Step(more, default, {**catalogued, "learn_baseline": True}),
+            ("union accounting", {"accounting": "union"}),
+            ("determinant ellipsoid", {"width": "determinant"}),
+            (f"{found['cumulative']} boundary", boundary),
+            (ridge, {"ridge": found["ridge"]}),
+            ("larger past", {"past": "larger"}),
+            (lesson, {"learn_baseline": found["learn_baseline"]}),
+            ("arms' own means", {"width": found["width"]}),
         ],
-        {
-            "CLUCB": "CLUCB-Or",
-            "CLUCB2": "CLUCB2-Or",
-            "union accounting": "CLUCB2-Or, union",
-            "determinant ellipsoid": "CLUCB2-Or, determinant",
-            f"{found['ridge']} ridge": f"CLUCB2-Or, {found['ridge']} ridge",
-            last: "LinHANDRAIL-Or",
-            more: "",  # an oracle that learns from other rounds would have other widths
-        },
+        "LinHANDRAIL",
         policy,
     )
+    instead = "baseline's rewards, not its mean"
+    own = {**_as_catalogued(policy), "learn_baseline": True}
+    other = Step(instead, climbed[-1].row, own)
+    names = {"CLUCB": "CLUCB-Or", "CLUCB2": "CLUCB2-Or", "union accounting": "CLUCB2-Or, union"}
+    names |= {"determinant ellipsoid": "CLUCB2-Or, determinant", ridge: f"CLUCB2-Or, {ridge}"}
+    names |= {lesson: f"CLUCB2-Or, {lesson}", climbed[-1].name: "LinHANDRAIL-Or"}
+    names[instead] = ""  # an oracle that learns from other rounds would have other widths
+    base = [Step("CLUCB", algorithm("CLUCB")), Step("CLUCB2", algorithm("CLUCB2"))]
+    steps, oracles = _with_oracles([*base, *climbed, other], names, policy)
     return Ladder(
         name=name,
         size=f"ablation_{name}",
         policy=policy,
         steps=steps,
         new="CLUCB2",
-        default=last,
-        bare="larger past",
+        default=climbed[-1].name,
+        bare=climbed[-2].name,
         oracles=oracles,
         of=of,
     )
