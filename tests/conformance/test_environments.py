@@ -28,6 +28,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "linear": {"arms": 6, "dim": 4},
     "contextual-linear": {"actions": 5, "dim": 4},
     "ratings": {"rank": 3, "baseline_rank": 2},
+    "loud": {"arms": 4},
+    "long-shots": {"arms": 6},
+    "extremes": {"arms": 4},
+    "tiny-gaps": {"arms": 4},
+    "traps": {"arms": 6, "dim": 4},
+    "wilderness": {"dwell": 7},
+    "lures": {"early": 20},
 }
 
 
@@ -161,6 +168,22 @@ def test_names_of_its_own_are_kept() -> None:
         ("contextual-linear", {"actions": 0}, "actions"),
         ("ratings", {"table": "no/such/file.csv"}, "table"),
         ("ratings", {"rank": 1}, "rank"),
+        ("loud", {"arms": 1}, "arms"),
+        ("loud", {"baseline_mean": 1.1}, "baseline_mean"),
+        ("loud", {"high": -0.1}, "high"),
+        ("loud", {"noise": 0}, "noise"),
+        ("long-shots", {"arms": 1}, "arms"),
+        ("long-shots", {"high": 2}, "high"),
+        ("extremes", {"arms": 2}, "arms"),
+        ("extremes", {"spread": 1.5}, "spread"),
+        ("tiny-gaps", {"gap": 0.3}, "gap"),
+        ("tiny-gaps", {"better": 0.6}, "better"),
+        ("traps", {"dim": 2}, "dim"),
+        ("traps", {"baseline_mean": 0}, "baseline_mean"),
+        ("wilderness", {"actions": 1}, "actions"),
+        ("wilderness", {"dwell": 0}, "dwell"),
+        ("lures", {"lures": 0}, "lures"),
+        ("lures", {"early": -1}, "early"),
     ],
 )
 def test_bad_parameters_name_their_field(name: str, parameters: dict[str, Any], field: str) -> None:

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from handrail.environments.bernoulli import Bernoulli
 from handrail.environments.contextual import ContextualLinear
+from handrail.environments.harsh import Extremes, LongShots, Loud, TinyGaps
 from handrail.environments.linear import Linear
 from handrail.environments.problem import Environment
 from handrail.environments.ratings import Ratings
+from handrail.environments.traps import Lures, Traps, Wilderness
 from handrail.errors import InputError, nearest
 
 __all__ = ["environment_names", "make_environment", "parameter_names", "register_environment"]
@@ -26,6 +28,13 @@ _OWN: Final[Mapping[str, Callable[..., Environment]]] = {
     "linear": Linear,
     "contextual-linear": ContextualLinear,
     "ratings": Ratings,
+    "loud": Loud,
+    "long-shots": LongShots,
+    "extremes": Extremes,
+    "tiny-gaps": TinyGaps,
+    "traps": Traps,
+    "wilderness": Wilderness,
+    "lures": Lures,
 }
 _registered: dict[str, Callable[..., Environment]] = {}
 
