@@ -22,7 +22,7 @@ CODE := src tests benchmarks
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: setup demo test test-long test-all lint bench bench-paper lock build clean help FORCE
+.PHONY: setup demo test test-long test-all lint bench bench-paper certify lock build clean help FORCE
 
 # The stamp holds the folder it was made in and is written last: an environment that is half
 # built, was moved here from elsewhere or has lost its Python is built anew.
@@ -88,6 +88,10 @@ bench: $(STAMP) ## run the benchmarks (PARTS="rounds startup": only these), into
 
 bench-paper: $(STAMP) ## time the whole reproduction at the paper's scale: minutes
 	$(PY) -m benchmarks paper
+
+certify: $(STAMP) ## measure whether every promise is kept, on problems made to hurt: minutes
+	@mkdir -p out
+	$(PY) -m handrail certify --all --out out/certify.json
 
 # Needs no working environment, so that a lock that cannot be installed can be made anew. The
 # file is left as it is when nothing changes, and the lock names no place to download from.

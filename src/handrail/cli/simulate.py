@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from handrail.errors import InputError
+from handrail.cli.parameters import read_parameters
 
 __all__ = ["register", "run"]
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = make_experiment(
         arguments.environment,
         [name.strip() for name in arguments.algorithms.split(",") if name.strip()],
-        _parameters(arguments.param),
+        read_parameters(arguments.param),
         rounds=arguments.rounds,
         runs=arguments.runs,
         problems=arguments.problems,
@@ -113,19 +113,3 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         print(f"tables: {arguments.out}", file=sys.stderr)
     return 0
-
-
-def _parameters(given: list[str]) -> dict[str, Any]:
-    """Read K=V pairs: numbers, true, false and lists as in JSON, anything else as text."""
-    read: dict[str, Any] = {}
-    for each in given:
-        name, equals, text = each.partition("=")
-        if not equals or not name:
-            raise InputError(
-                "--param", f"{each!r} is not of the form K=V", "write --param alpha=0.1"
-            )
-        try:
-            read[name] = json.loads(text)
-        except json.JSONDecodeError:
-            read[name] = text
-    return read

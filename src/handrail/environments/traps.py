@@ -33,7 +33,8 @@ def _reflect(vectors: Floats, mirror: Floats) -> Floats:
 
     Row by row: the same bits whatever rows are asked for together.
     """
-    return vectors - 2.0 * (vectors * mirror).sum(axis=-1, keepdims=True) * mirror
+    along = (vectors * mirror).sum(axis=-1, keepdims=True)
+    return np.asarray(vectors - 2.0 * along * mirror)
 
 
 def _units(key: np.uint64, shape: tuple[int, ...], first: int = 0) -> Floats:

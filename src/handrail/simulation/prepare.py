@@ -19,7 +19,7 @@ from handrail.simulation.entry import Entry
 from handrail.simulation.experiment import Contender, Experiment
 from handrail.simulation.proposers.registry import check_proposer, proposer_name, proposer_names
 
-__all__ = ["SIMULATED", "budget_alpha", "policy_parameters", "prepare"]
+__all__ = ["SIMULATED", "budget_alpha", "policy_parameters", "prepare", "told"]
 
 _MOST_ARMS: Final = 4096
 """Arm space takes K^2 numbers a run: 128 MB at this K."""
@@ -161,7 +161,7 @@ def prepare(
         _check_bounds(problem, chosen)
     below, above = _offsets(chosen)
     proposer = _proposer(chosen, problem)
-    given: dict[str, Any] = {**DEFAULTS, **_told(row, problem, below, above), **chosen}
+    given: dict[str, Any] = {**DEFAULTS, **told(row, problem, below, above), **chosen}
     settings = settle(row, given, warn=False)
     return Entry(
         algorithm=row,
@@ -215,7 +215,9 @@ def _check_bounds(problem: ContextProblem, chosen: Mapping[str, Any]) -> None:
         )
 
 
-def _told(row: Algorithm, problem: Problem, below: float, above: float) -> dict[str, Any]:
+def told(
+    row: Algorithm, problem: Problem, below: float = 0.0, above: float = 0.0
+) -> dict[str, Any]:
     """Return what a policy is told about a problem."""
     told: dict[str, Any] = {"noise": problem.noise}
     if problem.rewards == "bernoulli":

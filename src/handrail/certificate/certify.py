@@ -1,0 +1,253 @@
+"""The certificate: how many independent runs broke the promise, and what that proves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from handrail import checks
+from handrail.certificate.interval import CONFIDENCE, clopper_pearson, verdict
+from handrail.certificate.late import LATE
+from handrail.certificate.online import play
+from handrail.certificate.schedules import EVERY_ROUND, Schedule, parse_schedule
+from handrail.environments.registry import environment_names, make_environment
+from handrail.errors import InputError, nearest
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.catalogue import algorithm as named
+from handrail.simulation.experiment import Experiment
+from handrail.simulation.meter import ROUNDING
+from handrail.simulation.prepare import policy_parameters
+from handrail.simulation.simulate import make_experiment, run_experiment
+
+__all__ = ["ROUNDS", "Certificate", "certify"]
+
+ROUNDS: Final = 1000
+"""Rounds of a run unless others are asked for."""
+_EVERY: Final = "every:10"
+"""The schedule of an algorithm with checkpoints unless another is asked for."""
+_SIMULATED: Final = ("every-round", "every")
+_STREAM: Final = 0xCE27
+"""Keeps the numbers of online runs apart from others drawn from the same seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What independent runs say about a promise.
+
+    Parameters
+    ----------
+    algorithm, environment : str
+        Who played what.
+    alpha, delta : float
+        The promise: with probability 1 - delta the budget never falls below 0.
+    runs : int
+        Independent runs, each on a problem of its own.
+    violations : int
+        Runs in which the true budget was below 0, by more than rounding (1e-9), at any round or,
+        for a schedule with checkpoints, at any checkpoint.
+    share, low, high : float
+        Their share, with its Clopper-Pearson interval.
+    holds : bool
+        False if and only if low > delta. An algorithm that keeps its promise is failed with
+        probability at most (1 - confidence) / 2.
+    verdict : {"holds", "not refuted", "fails"}
+        "holds": high <= delta, too.
+    confidence : float
+        Of the interval.
+    schedule : str
+        When the promise was checked.
+    rounds, seed : int
+        The horizon of every run, and what all randomness is a function of.
+    parameters : mapping
+        Further parameters of the environment and of the policy.
+    """
+
+    algorithm: str
+    environment: str
+    alpha: float
+    delta: float
+    runs: int
+    violations: int
+    share: float
+    low: float
+    high: float
+    holds: bool
+    verdict: str
+    confidence: float
+    schedule: str
+    rounds: int
+    seed: int
+    parameters: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data, ready for JSON."""
+        return asdict(self)
+
+
+def certify(
+    algorithm: str | Algorithm,
+    environment: str,
+    alpha: float,
+    delta: float,
+    runs: int | None = None,
+    seed: int = 0,
+    schedule: str | None = None,
+    *,
+    rounds: int = ROUNDS,
+    parameters: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Certificate:
+    """Run an algorithm on independent problems and count the runs that break its promise.
+
+    Parameters
+    ----------
+    algorithm : str or Algorithm
+        A name from the catalogue, or parts put together by hand.
+    environment : str
+        One of `handrail.environment_names()`, or one with late rewards: ``late-clicks``,
+        ``late-news`` (delays depend on the reward; treated by the window rule), the same with
+        ``-naive`` (used as they come), ``late-any`` (delays do not depend on the reward).
+    alpha, delta : float
+        The promise.
+    runs : int, optional
+        Runs, each on a problem of its own; by default ceil(100 / delta).
+    seed : int, default=0
+        Everything is a function of it.
+    schedule : str, optional
+        See `handrail.certificate.schedules.parse_schedule`; for algorithms with checkpoints
+        ``every:10`` unless given.
+    rounds : int, default=1000
+        The horizon of every run.
+    parameters : mapping, optional
+        Parameters of the environment and of the policy, as for `handrail.simulate`.
+    workers : int, optional
+        Threads; by default one for each core.
+    progress : bool, default=False
+        Whether to show progress on standard error.
+
+    Returns
+    -------
+    Certificate
+        The count, the share, its interval and the verdict.
+
+    Notes
+    -----
+    The interval is two-sided at confidence 0.9999. If the promise is kept, low > delta happens with
+    probability at most 5e-5.
+
+    Examples
+    --------
+    >>> found = certify("CUCB2", "loud", alpha=0.3, delta=0.2, runs=200, rounds=300)
+    >>> found.violations, found.holds, found.verdict
+    (0, True, 'holds')
+    """
+    row = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
+    promise = checks.share("alpha", alpha), checks.share("delta", delta)
+    count = (
+        math.ceil(100.0 / promise[1]) if runs is None else checks.whole("runs", runs, most=10**6)
+    )
+    plan = _plan(row, schedule, checks.whole("rounds", rounds))
+    chosen = dict(parameters or {})
+    for field in ("alpha", "delta"):
+        if field in chosen:
+            raise InputError(field, "is given twice", "give it once")
+    if environment not in LATE and environment not in environment_names():
+        known = [*environment_names(), *LATE]
+        raise InputError(
+            "environment", f"{environment!r} is not known", nearest(environment, known)
+        )
+    late = LATE.get(environment)
+    drawn = environment if late is None else late.environment
+    common = {"alpha": promise[0], "delta": promise[1], **chosen}
+    if late is not None:
+        common = {**late.parameters, **common}
+    simulated = late is None and plan.kind in _SIMULATED
+    if row.schedule == "checkpoints" and simulated:
+        common |= plan.parameters() if plan.kind == "every" else {"checkpoint_every": 1}
+    size = {"rounds": rounds, "runs": 1, "problems": count, "seed": seed, "points": 1}
+    experiment = make_experiment(drawn, [row], common, **size)
+    if simulated:
+        smallest = _simulated(experiment, row, workers, progress)
+    else:
+        smallest = _online(experiment, row, plan, environment)
+    violations = int(np.sum(smallest < -ROUNDING))
+    low, high = clopper_pearson(violations, count)
+    said = verdict(low, high, promise[1])
+    return Certificate(
+        algorithm=row.name,
+        environment=environment,
+        alpha=promise[0],
+        delta=promise[1],
+        runs=count,
+        violations=violations,
+        share=violations / count,
+        low=low,
+        high=high,
+        holds=said != "fails",
+        verdict=said,
+        confidence=CONFIDENCE,
+        schedule=plan.text,
+        rounds=rounds,
+        seed=seed,
+        parameters=chosen,
+    )
+
+
+def _plan(row: Algorithm, text: str | None, rounds: int) -> Schedule:
+    """Return the schedule, if it is one the algorithm can keep."""
+    if row.schedule != "checkpoints":
+        plan = EVERY_ROUND if text is None else parse_schedule(text)
+        if plan.kind not in ("every-round", "adversarial"):
+            raise InputError(
+                "schedule",
+                f"{row.name} is checked in every round",
+                "leave it out, or choose an algorithm with checkpoints such as CUCB2T",
+            )
+        return Schedule(plan.text, "every-round")
+    plan = parse_schedule(_EVERY if text is None else text)
+    first = plan.numbers[0] if plan.numbers else 1
+    if first > rounds:
+        raise InputError(
+            "schedule", f"no checkpoint in {rounds} rounds", "ask for more rounds, or earlier ones"
+        )
+    return plan
+
+
+def _simulated(
+    experiment: Experiment, row: Algorithm, workers: int | None, progress: bool
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the smallest budget that counts of each run, from the compiled simulator."""
+    table = run_experiment(experiment, workers=workers, progress=progress).runs
+    column = "smallest_budget"
+    if row.schedule == "checkpoints":
+        column = "smallest_budget_at_checkpoints"
+    return np.asarray(table.column(column).to_numpy())
+
+
+def _online(
+    experiment: Experiment, row: Algorithm, plan: Schedule, environment: str
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the same from policies that are asked round by round."""
+    family = make_environment(experiment.environment, **experiment.parameters)
+    (contender,) = experiment.contenders
+    chosen = policy_parameters(experiment, contender)
+    if row.schedule == "checkpoints":
+        chosen |= plan.parameters() if plan.kind != "every-round" else {"checkpoint_every": 1}
+    smallest = np.empty(experiment.problems)
+    for index in range(experiment.problems):
+        smallest[index] = play(
+            row,
+            family.problem(experiment.seed, index),
+            chosen,
+            rounds=experiment.rounds,
+            schedule=plan,
+            late=LATE.get(environment),
+            alpha=float(experiment.policy["alpha"]),
+            rng=np.random.default_rng([_STREAM, experiment.seed, index]),
+        )
+    return smallest
