@@ -20,6 +20,7 @@ from handrail._version import __version__
 if TYPE_CHECKING:
     from handrail import testing as testing
     from handrail import theory as theory
+    from handrail.certificate.certify import Certificate, certify
     from handrail.environments.registry import (
         environment_names,
         make_environment,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Algorithm",
+    "Certificate",
     "Contender",
     "Decision",
     "Guarded",
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "certify",
     "environment_names",
     "guard",
     "load_policy",
@@ -61,6 +64,7 @@ __all__ = [
 
 _HOMES: Final = {
     "Algorithm": "handrail.policies.algorithm",
+    "Certificate": "handrail.certificate.certify",
     "Contender": "handrail.simulation.experiment",
     "Decision": "handrail.policies.decision",
     "Guarded": "handrail.policies.guarded",
@@ -69,6 +73,7 @@ _HOMES: Final = {
     "Policy": "handrail.policies.policy",
     "algorithm": "handrail.policies.catalogue",
     "algorithms": "handrail.policies.catalogue",
+    "certify": "handrail.certificate.certify",
     "environment_names": "handrail.environments.registry",
     "guard": "handrail.policies.guard",
     "load_policy": "handrail.policies.load",
