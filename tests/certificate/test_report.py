@@ -45,12 +45,12 @@ def test_a_report() -> None:
     assert report["as_expected"]
     assert report["false_alarm"] == 2 * FALSE_ALARM
     assert [row["verdict"] for row in report["certificates"]] == ["holds", "fails"]
-    assert said[1].startswith("[2/2] UCB on loud, every-round: 60 of 60 violated")
+    assert said[1].startswith("[2/2] UCB on loud, every-round, baseline known: 60 of 60 violated")
     assert said[1].endswith("fails (as it has to)")
     assert "at most 1 x 5e-05" in summary(report)
     assert json.loads(json.dumps(report)) == report
     assert [text for text in markdown(report).splitlines() if text.startswith("| UCB")] == [
-        "| UCB | loud | every round | 0.3 | 0.2 | 60 x 200 | 60 | 84.78 to 100 % | fails |"
+        "| UCB | loud | every round | known | 0.3 | 0.2 | 60 x 200 | 60 | 84.78 to 100 % | fails |"
     ]
 
 

@@ -57,6 +57,7 @@ def test_random_gaps_follow_their_law_and_the_seed() -> None:
         ("list:3,9", {"checkpoints": [3, 9]}),
         ("min-gap:4", {"checkpoint_gap": 4}),
         ("adversarial", {"checkpoint_gap": 1}),
+        ("every-round", {"checkpoint_every": 1}),
     ],
 )
 def test_what_policies_are_told(text: str, parameters: dict[str, object]) -> None:

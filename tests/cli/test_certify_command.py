@@ -26,7 +26,9 @@ def test_a_promise_that_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = ["certify", "CUCB2", "--environment", "loud", *SMALL]
     assert main([*arguments, "--out", str(out)]) == 0
     text = capsys.readouterr().out.splitlines()
-    assert text[0].startswith("CUCB2 on loud, alpha 0.3, delta 0.2, checked every-round: 60 runs")
+    assert text[0].startswith(
+        "CUCB2 on loud, alpha 0.3, delta 0.2, checked every-round, baseline known: 60"
+    )
     assert text[2] == "verdict: holds (the whole interval is at most delta)"
     assert main([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

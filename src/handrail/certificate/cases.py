@@ -18,6 +18,7 @@ __all__ = ["GROUPS", "Case", "cases"]
 GROUPS: Final[Mapping[str, str]] = {
     "entries": "Every conservative entry of the catalogue on problems made to hurt",
     "bounds": "Tighter bounds",
+    "baseline": "What is known of the baseline",
     "schedules": "Schedules",
     "late": "Late rewards",
     "controls": "Controls, which have to fail",
@@ -33,7 +34,7 @@ class Case:
     ----------
     group : str
         Where the report shows it.
-    algorithm, environment, alpha, delta, runs, rounds, schedule, parameters
+    algorithm, environment, alpha, delta, runs, rounds, schedule, baseline, parameters
         As for `handrail.certificate.certify.certify`.
     expected : bool
         Whether the promise has to hold. A control is there to fail: if it does not, what holds
@@ -48,6 +49,7 @@ class Case:
     runs: int | None = None
     rounds: int
     schedule: str | None = None
+    baseline: str = "known"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = True
 
@@ -71,8 +73,30 @@ _LATE: Final[tuple[dict[str, Any], ...]] = (
 )
 _SLOW: Final[dict[str, Any]] = {"delta": 0.2, "rounds": 1000}
 """Runs that policies are asked for round by round: a larger delta takes fewer of them."""
-_TOO_QUIET: Final = {"means": 0.4, "linear": 0.25}
+_GUARDED: Final[tuple[dict[str, Any], ...]] = (
+    {"environment": "loud", "alpha": 0.3, **_SLOW},
+    {"environment": "long-shots", "alpha": 0.3, **_SLOW},
+    {"environment": "extremes", "alpha": 0.1, **_SLOW},
+    {"environment": "tiny-gaps", "alpha": 0.05, **_SLOW},
+    {"environment": "wilderness", "alpha": 0.3, **_SLOW},
+)
+_SETTINGS: Final = {"means": _ARMS, "linear": _LINEAR, "none": _GUARDED}
+_SHARP: Final = {"means": _ARMS[0], "linear": _LINEAR[1], "none": _GUARDED[0]}
+"""Where a bound that is too small is caught most surely."""
+_TOO_QUIET: Final = {"means": 0.4, "linear": 0.25, "none": 0.4}
 """The noise that controls are told of, where it is 1: every width shrinks to this share."""
+_UNSEEN: Final[dict[str, Any]] = {
+    "environment": "traps",
+    "alpha": 0.3,
+    "rounds": 3000,
+    "baseline": "learned",
+    "parameters": {"baseline_mean": 0.5},
+}
+"""A baseline that a linear model can learn in these rounds, so that something is risked at all."""
+_SCHEDULES: Final = (
+    *("every-round", "adversarial", "every:2", "every:100", "list:10,50,200,500"),
+    *("min-gap:20", "gaps:poisson(40)", "gaps:uniform(30,30)"),
+)
 
 
 def cases() -> list[Case]:
@@ -87,15 +111,16 @@ def cases() -> list[Case]:
     return [
         *_entries(conservative),
         *_bounds(),
-        *_schedules(),
+        *_baseline([row for row in conservative if row.past != "oracle"]),
+        *_schedules([row for row in conservative if row.schedule == "checkpoints"]),
         *_late(conservative),
-        *_controls(conservative),
+        *_controls([row for row in conservative if row.past != "oracle"]),
     ]
 
 
 def _entries(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
-        for setting in _ARMS if row.estimator == "means" else _LINEAR:
+        for setting in _SETTINGS[row.estimator]:
             given = dict(setting)
             if setting["environment"] == "lures" and row.past == "martingale":
                 # As printed, psi is above all that these few rounds could bring.
@@ -110,6 +135,10 @@ def _bounds() -> Iterator[Case]:
         ("CUCB2", "loud", {"cumulative": "subgaussian"}),
         ("CUCB2", "loud", {"cumulative": "mixture", "width": "mixture", "tightest_at": 100}),
         ("CUCB2T", "loud", {"cumulative": "mixture", "width": "mixture", "tightest_at": 100}),
+        ("CUCB", "long-shots", {"width": "kl"}),
+        ("CUCB2", "long-shots", {"width": "kl", "cumulative": "bernstein"}),
+        ("CUCB2", "extremes", {"width": "kl", "cumulative": "bernstein"}),
+        ("CUCB2T", "tiny-gaps", {"width": "kl", "cumulative": "bernstein"}),
         ("CLUCB", "traps", {"width": "determinant"}),
         ("CLUCB", "wilderness", {"width": "determinant"}),
         ("CLUCB-S", "traps", {"width": "determinant"}),
@@ -117,39 +146,39 @@ def _bounds() -> Iterator[Case]:
         ("CLUCB2", "wilderness", {"width": "determinant", "cumulative": "mixture"}),
         ("CLUCB2T", "wilderness", {"width": "determinant", "cumulative": "mixture"}),
     ):
-        yield Case(
-            group="bounds",
-            algorithm=name,
-            environment=environment,
-            alpha=0.3,
-            runs=2000,
-            rounds=1000 if environment == "wilderness" else 3000,
-            parameters=parameters,
-        )
+        (setting, *_) = (each for each in _ARMS + _LINEAR if each["environment"] == environment)
+        yield Case(group="bounds", algorithm=name, runs=2000, parameters=parameters, **setting)
 
 
-def _schedules() -> Iterator[Case]:
-    for name, environment in (
-        ("CUCB2T", "loud"),
-        ("CUCB2T", "long-shots"),
-        ("CLUCB2T", "traps"),
-        ("CLUCB2T", "wilderness"),
-    ):
-        for schedule in ("every-round", "every:2", "every:100"):
-            yield Case(
-                group="schedules",
-                algorithm=name,
-                environment=environment,
-                alpha=0.3,
-                rounds=1000,
-                schedule=schedule,
-            )
+def _baseline(rows: list[Algorithm]) -> Iterator[Case]:
+    for row in rows:
+        given: dict[str, Any] = {"group": "baseline", "algorithm": row.name}
+        sharp = _SHARP[row.estimator]
+        # The true mean is the lower end, then the upper one.
+        for known in ("interval:0,0.05", "interval:0.03,0"):
+            yield Case(baseline=known, **given, **sharp)
+        if row.estimator == "linear":
+            yield Case(**given, **_UNSEEN)
+            yield Case(baseline="interval:0,0.05", **given, **_LINEAR[2])
+            yield Case(baseline="learned", **given, **_LINEAR[2])
+        else:
+            yield Case(baseline="learned", **given, **sharp)
+        if row.estimator != "none":
+            yield Case(parameters={"learn_baseline": True}, **given, **sharp)
+
+
+def _schedules(rows: list[Algorithm]) -> Iterator[Case]:
+    for row in rows:
+        sharp = {**_SHARP[row.estimator], "delta": 0.1, "rounds": 600}
+        for schedule in _SCHEDULES:
+            yield Case(group="schedules", algorithm=row.name, schedule=schedule, **sharp)
 
 
 def _late(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
-        for setting in _LATE:
-            yield Case(group="late", algorithm=row.name, **_SLOW, **setting)
+        # An oracle is safe whatever comes: one row is enough.
+        for setting in _LATE[:1] if row.past == "oracle" else _LATE:
+            yield Case(group="late", algorithm=row.name, runs=300, **_SLOW, **setting)
 
 
 def _controls(rows: list[Algorithm]) -> Iterator[Case]:
@@ -158,24 +187,25 @@ def _controls(rows: list[Algorithm]) -> Iterator[Case]:
         for setting in settings:
             yield Case(algorithm=name, **fail, **setting)
     for row in rows:
-        if row.past == "oracle":
-            continue
-        setting = _ARMS[0] if row.estimator == "means" else _LINEAR[1]
-        told = _TOO_QUIET[row.estimator]
-        yield Case(algorithm=row.name, **fail, **setting, parameters={"policy.noise": told})
+        quiet = {"policy.noise": _TOO_QUIET[row.estimator]}
+        yield Case(algorithm=row.name, parameters=quiet, **fail, **_SHARP[row.estimator])
+    for row in rows:
+        setting = dict(_SHARP[row.estimator], baseline="learned", parameters={})
+        if row.estimator == "linear":
+            setting = dict(_UNSEEN)
+        quiet = {**setting.pop("parameters"), "policy.noise": 0.1}
+        yield Case(algorithm=row.name, parameters=quiet, **fail, **setting)
     # One event at a time: the other gets so small a share of delta that it stays wide enough.
     for name, setting in (("CUCB2", _ARMS[0]), ("CLUCB2", _LINEAR[1])):
         for broken, sound in (("estimator", "martingale"), ("martingale", "estimator")):
             weights = {broken: 1.0, sound: 1e-100}
             wrong = {"policy.noise": 0.25, "cumulative": "subgaussian", "delta_weights": weights}
-            yield Case(algorithm=name, **fail, **setting, parameters=wrong)
-    # A sixth of the true bound on theta.
-    for name in ("CLUCB-M", "CLUCB2", "CLUCB2T"):
+            yield Case(algorithm=name, parameters=wrong, **fail, **setting)
+    # About a sixth of the true bound on theta.
+    for name in ("CLUCB-M", "CLUCB2", "CLUCB2T", "LinHANDRAIL", "LinHANDRAILT"):
         wrong = {"cumulative": "subgaussian", "theta_bound": 0.1}
-        yield Case(algorithm=name, **fail, **_LINEAR[3], parameters=wrong)
+        yield Case(algorithm=name, parameters=wrong, **fail, **_LINEAR[3])
     for row in rows:
-        if row.past == "oracle":
-            continue
         for setting in _LATE[:2]:
             naive = {**setting, "environment": f"{setting['environment']}-naive"}
             yield Case(algorithm=row.name, runs=100, **fail, **_SLOW, **naive)

@@ -11,6 +11,7 @@ import numpy as np
 
 from handrail import checks
 from handrail.certificate.interval import CONFIDENCE, clopper_pearson, verdict
+from handrail.certificate.knowledge import Knowledge, parse_knowledge
 from handrail.certificate.late import LATE
 from handrail.certificate.online import play
 from handrail.certificate.schedules import EVERY_ROUND, Schedule, parse_schedule
@@ -18,6 +19,7 @@ from handrail.environments.registry import environment_names, make_environment
 from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.catalogue import algorithm as named
+from handrail.records import Floats
 from handrail.simulation.experiment import Experiment
 from handrail.simulation.meter import ROUNDING
 from handrail.simulation.prepare import policy_parameters
@@ -29,7 +31,8 @@ ROUNDS: Final = 1000
 """Rounds of a run unless others are asked for."""
 _EVERY: Final = "every:10"
 """The schedule of an algorithm with checkpoints unless another is asked for."""
-_SIMULATED: Final = ("every-round", "every")
+_SIMULATED: Final = ("every-round", "every", "min-gap", "gaps", "adversarial")
+"""Schedules that the simulator measures as promised; after a list it would have to look on."""
 _STREAM: Final = 0xCE27
 """Keeps the numbers of online runs apart from others drawn from the same seed."""
 
@@ -60,6 +63,8 @@ class Certificate:
         Of the interval.
     schedule : str
         When the promise was checked.
+    baseline : str
+        What was known of the baseline's mean.
     rounds, seed : int
         The horizon of every run, and what all randomness is a function of.
     parameters : mapping
@@ -79,6 +84,7 @@ class Certificate:
     verdict: str
     confidence: float
     schedule: str
+    baseline: str
     rounds: int
     seed: int
     parameters: Mapping[str, Any]
@@ -97,6 +103,7 @@ def certify(
     seed: int = 0,
     schedule: str | None = None,
     *,
+    baseline: str = "known",
     rounds: int = ROUNDS,
     parameters: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -121,6 +128,8 @@ def certify(
     schedule : str, optional
         See `handrail.certificate.schedules.parse_schedule`; for algorithms with checkpoints
         ``every:10`` unless given.
+    baseline : str, default="known"
+        See `handrail.certificate.knowledge.parse_knowledge`.
     rounds : int, default=1000
         The horizon of every run.
     parameters : mapping, optional
@@ -157,24 +166,24 @@ def certify(
         if field in chosen:
             raise InputError(field, "is given twice", "give it once")
     if environment not in LATE and environment not in environment_names():
-        known = [*environment_names(), *LATE]
-        raise InputError(
-            "environment", f"{environment!r} is not known", nearest(environment, known)
-        )
+        near = nearest(environment, [*environment_names(), *LATE])
+        raise InputError("environment", f"{environment!r} is not known", near)
     late = LATE.get(environment)
     drawn = environment if late is None else late.environment
-    common = {"alpha": promise[0], "delta": promise[1], **chosen}
-    if late is not None:
-        common = {**late.parameters, **common}
-    simulated = late is None and plan.kind in _SIMULATED
-    if row.schedule == "checkpoints" and simulated:
-        common |= plan.parameters() if plan.kind == "every" else {"checkpoint_every": 1}
+    common = {} if late is None else dict(late.parameters)
+    common |= {"alpha": promise[0], "delta": promise[1], **chosen}
+    known = parse_knowledge(baseline)
+    simulated = late is None and plan.kind in _SIMULATED and row.estimator != "none"
+    if simulated:
+        common |= known.simulated()
+        if row.schedule == "checkpoints":
+            common |= plan.parameters()
     size = {"rounds": rounds, "runs": 1, "problems": count, "seed": seed, "points": 1}
     experiment = make_experiment(drawn, [row], common, **size)
     if simulated:
-        smallest = _simulated(experiment, row, workers, progress)
+        smallest = _simulated(experiment, row, plan, workers, progress)
     else:
-        smallest = _online(experiment, row, plan, environment)
+        smallest = _online(experiment, row, plan, environment, known)
     violations = int(np.sum(smallest < -ROUNDING))
     low, high = clopper_pearson(violations, count)
     said = verdict(low, high, promise[1])
@@ -192,6 +201,7 @@ def certify(
         verdict=said,
         confidence=CONFIDENCE,
         schedule=plan.text,
+        baseline=known.text,
         rounds=rounds,
         seed=seed,
         parameters=chosen,
@@ -219,25 +229,26 @@ def _plan(row: Algorithm, text: str | None, rounds: int) -> Schedule:
 
 
 def _simulated(
-    experiment: Experiment, row: Algorithm, workers: int | None, progress: bool
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+    experiment: Experiment, row: Algorithm, plan: Schedule, workers: int | None, progress: bool
+) -> Floats:
     """Return the smallest budget that counts of each run, from the compiled simulator."""
     table = run_experiment(experiment, workers=workers, progress=progress).runs
     column = "smallest_budget"
-    if row.schedule == "checkpoints":
+    if row.schedule == "checkpoints" and plan.kind not in ("every-round", "adversarial"):
         column = "smallest_budget_at_checkpoints"
-    return np.asarray(table.column(column).to_numpy())
+    # A run that reached no checkpoint has broken no promise.
+    return np.array([math.inf if low is None else low for low in table.column(column).to_pylist()])
 
 
 def _online(
-    experiment: Experiment, row: Algorithm, plan: Schedule, environment: str
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+    experiment: Experiment, row: Algorithm, plan: Schedule, environment: str, known: Knowledge
+) -> Floats:
     """Return the same from policies that are asked round by round."""
     family = make_environment(experiment.environment, **experiment.parameters)
     (contender,) = experiment.contenders
     chosen = policy_parameters(experiment, contender)
     if row.schedule == "checkpoints":
-        chosen |= plan.parameters() if plan.kind != "every-round" else {"checkpoint_every": 1}
+        chosen |= plan.parameters()
     smallest = np.empty(experiment.problems)
     for index in range(experiment.problems):
         smallest[index] = play(
@@ -246,8 +257,9 @@ def _online(
             chosen,
             rounds=experiment.rounds,
             schedule=plan,
-            late=LATE.get(environment),
             alpha=float(experiment.policy["alpha"]),
             rng=np.random.default_rng([_STREAM, experiment.seed, index]),
+            late=LATE.get(environment),
+            knowledge=known,
         )
     return smallest

@@ -1,7 +1,7 @@
 """One run of a policy as it is used online: decide, play, learn when the reward comes.
 
-Slower than the simulator by far, and able to do what it does not: late rewards, checkpoints that
-are reported as they happen.
+Slower than the simulator by far, and able to do what it does not: late rewards, guards, known lists
+of checkpoints after whose last every round counts.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from handrail.certificate.knowledge import KNOWN, Knowledge
 from handrail.certificate.late import Late
 from handrail.certificate.schedules import Schedule
 from handrail.environments.problem import FixedProblem, Problem
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision
 from handrail.policies.make import make_policy
-from handrail.policies.policy import Policy
 from handrail.simulation.prepare import told
 
 __all__ = ["play"]
@@ -33,9 +33,10 @@ def play(
     *,
     rounds: int,
     schedule: Schedule,
-    late: Late | None,
     alpha: float,
     rng: np.random.Generator,
+    late: Late | None = None,
+    knowledge: Knowledge = KNOWN,
 ) -> float:
     """Play one run, and return the smallest true budget where the promise is checked.
 
@@ -51,12 +52,14 @@ def play(
         The horizon.
     schedule : Schedule
         When the promise is checked.
-    late : Late, optional
-        When rewards come; by default at once.
     alpha : float
         What the budget is measured with.
     rng : numpy.random.Generator
         Draws rewards, delays and gaps.
+    late : Late, optional
+        When rewards come; by default at once.
+    knowledge : Knowledge, optional
+        What is known of the baseline's mean; by default the mean.
 
     Returns
     -------
@@ -66,22 +69,22 @@ def play(
     promised = problem
     if late is not None and isinstance(problem, FixedProblem):
         promised = replace(problem, means=late.kept * problem.means)
-    known = told(algorithm, promised) | dict(parameters)
+    world = _World(problem, promised, rounds, rng, algorithm, knowledge)
+    known = _known(algorithm, promised, knowledge) | dict(parameters)
     if late is not None:
         known |= late.told()
     policy = make_policy(algorithm, **known)
-    world = _World(problem, promised, rounds, rng)
     checked = set(schedule.checkpoints(rounds, rng).tolist())
     coming: dict[int, list[tuple[Decision, float]]] = defaultdict(list)
     window = 0 if late is None else late.window
     budget, smallest = 0.0, math.inf
     for now in range(1, rounds + 1):
-        decision = policy.decide(**world.round(now, algorithm))
+        decision = policy.decide(**world.round(now))
         budget += world.step(now, decision.action, alpha)
         if now in checked:
             smallest = min(smallest, budget)
             if schedule.reported:
-                _report(policy)
+                policy.checkpoint()
         if decision.awaits_reward:
             reward = world.reward(now, decision.action)
             after = 0 if late is None else late.delay(reward, float(rng.random()), window)
@@ -92,37 +95,70 @@ def play(
     return smallest
 
 
-def _report(policy: Policy) -> None:
-    policy.checkpoint()  # type: ignore[attr-defined]
+def _known(algorithm: Algorithm, problem: Problem, knowledge: Knowledge) -> dict[str, Any]:
+    """Return what a policy is told of a problem."""
+    if algorithm.estimator == "none":
+        known: dict[str, Any] = {"noise": problem.noise}
+        if problem.rewards == "bernoulli":
+            known["reward_range"] = (0.0, 1.0)
+        if isinstance(problem, FixedProblem):
+            known["baseline"] = problem.baseline
+        elif algorithm.schedule == "checkpoints":
+            known["baseline_lower"] = problem.baseline_lower
+    else:
+        known = told(algorithm, problem)
+    if isinstance(problem, FixedProblem) and algorithm.conservative:
+        known["baseline_mean"] = knowledge.told(float(problem.means[problem.baseline]))
+    elif knowledge.learned:
+        known["baseline_mean"] = "learned"
+    return known
 
 
 class _World:
-    """What a run meets: features, means and rewards."""
+    """What a run meets: features, means, rewards, and for a guard somebody who proposes."""
 
     def __init__(
-        self, problem: Problem, promised: Problem, rounds: int, rng: np.random.Generator
+        self,
+        problem: Problem,
+        promised: Problem,
+        rounds: int,
+        rng: np.random.Generator,
+        algorithm: Algorithm,
+        knowledge: Knowledge,
     ) -> None:
-        self._fixed = isinstance(problem, FixedProblem)
+        self._algorithm = algorithm
+        self._knowledge = knowledge
         self._bernoulli = problem.rewards == "bernoulli"
         self._noise = problem.noise
         self._chances = rng.random(rounds) if self._bernoulli else rng.standard_normal(rounds)
+        self._fixed = isinstance(problem, FixedProblem)
         if isinstance(problem, FixedProblem) and isinstance(promised, FixedProblem):
-            self._means, self._baseline = problem.means, problem.baseline
-            self._promised = promised.means
+            self._means, self._promised = problem.means, promised.means
+            self._baseline = problem.baseline
         elif not isinstance(problem, FixedProblem):
             self._contexts = problem.bring(0, 0, rounds)
 
-    def round(self, now: int, algorithm: Algorithm) -> dict[str, Any]:
+    def round(self, now: int) -> dict[str, Any]:
         """Return the arguments of `decide`."""
+        guard = self._algorithm.estimator == "none"
         if self._fixed:
-            return {}
-        features, means, baselines = (each[now - 1] for each in self._contexts)
-        given = {"features": features, "baseline": int(baselines)}
-        if algorithm.conservative:
-            given["baseline_mean"] = float(means[baselines])
-        if algorithm.past == "oracle":
+            return {"proposal": self._proposal(now, self._baseline)} if guard else {}
+        features, means, baseline = (each[now - 1] for each in self._contexts)
+        given: dict[str, Any] = {"baseline": int(baseline)}
+        if guard:
+            given["proposal"] = self._proposal(now, int(baseline))
+        else:
+            given["features"] = features
+        if self._algorithm.conservative and not self._knowledge.learned:
+            given["baseline_mean"] = self._knowledge.told(float(means[baseline]))
+        if self._algorithm.past == "oracle":
             given["true_means"] = means
         return given
+
+    def _proposal(self, now: int, baseline: int) -> int:
+        """Return what is proposed to a guard: the actions in turn, whatever they are worth."""
+        size = len(self._means) if self._fixed else self._contexts.means.shape[1]
+        return (baseline + 1 + now % (size - 1)) % size
 
     def step(self, now: int, action: int, alpha: float) -> float:
         """Return by how much an action moves the budget."""

@@ -18,7 +18,8 @@ from handrail.certificate.interval import CONFIDENCE, FALSE_ALARM
 __all__ = ["judge", "judge_all", "line", "markdown", "summary"]
 
 _COLUMNS: Final = (
-    "algorithm", "problems", "checked", "alpha", "delta", "runs", "violated", "share", "verdict",
+    "algorithm", "problems", "checked", "baseline", "alpha", "delta", "runs", "violated", "share",
+    "verdict",
 )  # fmt: skip
 
 
@@ -45,6 +46,7 @@ def judge(case: Case, seed: int = 0) -> dict[str, Any]:
         case.runs,
         seed,
         case.schedule,
+        baseline=case.baseline,
         rounds=case.rounds,
         parameters=case.parameters,
         workers=1,
@@ -140,8 +142,8 @@ def line(row: Mapping[str, Any]) -> str:
     if row["as_expected"] and not row["expected"]:
         words = " (as it has to)"
     return (
-        f"{row['algorithm']} on {_problems(row)}, {row['schedule']}: {row['violations']} of "
-        f"{row['runs']} violated, {_interval(row)}: {row['verdict']}{words}"
+        f"{row['algorithm']} on {_problems(row)}, {row['schedule']}, baseline {row['baseline']}: "
+        f"{row['violations']} of {row['runs']} violated, {_interval(row)}: {row['verdict']}{words}"
     )
 
 
@@ -200,6 +202,7 @@ def _row(row: Mapping[str, Any]) -> str:
             row["algorithm"],
             _problems(row),
             row["schedule"].replace("every-round", "every round"),
+            row["baseline"],
             f"{row['alpha']:g}",
             f"{row['delta']:g}",
             f"{row['runs']} x {row['rounds']}",

@@ -12,6 +12,7 @@ import numpy as np
 
 from handrail import checks
 from handrail.errors import InputError, nearest
+from handrail.policies.gaps import plain_gap
 from handrail.records import Ints
 
 __all__ = ["EVERY_ROUND", "Schedule", "parse_schedule"]
@@ -59,8 +60,10 @@ class Schedule:
         if self.kind == "min-gap":
             return {"checkpoint_gap": self.numbers[0]}
         if self.kind == "gaps":
-            return {"checkpoint_gap": self.law}
-        return {"checkpoint_gap": 1}
+            return {"checkpoint_gap": plain_gap(self.law)}
+        if self.kind == "adversarial":
+            return {"checkpoint_gap": 1}
+        return {"checkpoint_every": 1}
 
     def checkpoints(self, rounds: int, rng: np.random.Generator) -> Ints:
         """Return the rounds of a run at which the promise is checked.
@@ -89,7 +92,8 @@ class Schedule:
             more = rng.integers(0, least + 1, rounds) * rng.integers(0, 2, rounds)
             return _until(least + more, rounds)
         if self.kind == "gaps":
-            drawn = np.ceil(self.law.rvs(size=rounds, random_state=rng))
+            # Of a gap that ends between two rounds, the earlier one counts: P(gap >= q) is kept.
+            drawn = np.floor(self.law.rvs(size=rounds, random_state=rng))
             return _until(np.clip(drawn, 1, _LONGEST_GAP).astype(np.int64), rounds)
         return every
 

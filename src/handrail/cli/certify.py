@@ -41,6 +41,11 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         ),
     )
     parser.add_argument(
+        "--baseline",
+        metavar="X",
+        help="what is known of its mean: known (default), interval:BELOW,ABOVE or learned",
+    )
+    parser.add_argument(
         "--param",
         action="append",
         default=[],
@@ -80,6 +85,7 @@ def _one(arguments: argparse.Namespace, out: Path | None) -> int:
         arguments.runs,
         arguments.seed,
         arguments.schedule,
+        baseline=arguments.baseline or "known",
         rounds=ROUNDS if arguments.rounds is None else arguments.rounds,
         parameters=read_parameters(arguments.param),
         workers=arguments.workers,
@@ -91,8 +97,8 @@ def _one(arguments: argparse.Namespace, out: Path | None) -> int:
     else:
         print(
             f"{found.algorithm} on {found.environment}, alpha {found.alpha:g}, delta "
-            f"{found.delta:g}, checked {found.schedule}: {found.runs} runs of {found.rounds} "
-            f"rounds, each on a problem of its own, seed {found.seed}"
+            f"{found.delta:g}, checked {found.schedule}, baseline {found.baseline}: {found.runs} "
+            f"runs of {found.rounds} rounds, each on a problem of its own, seed {found.seed}"
         )
         print(
             f"violated: {found.violations} runs, share {found.share:.4f}, "
@@ -113,7 +119,16 @@ def _all(arguments: argparse.Namespace, out: Path | None) -> int:
     from handrail.certificate.cases import GROUPS, cases
     from handrail.certificate.report import judge_all, line, summary
 
-    single = ("algorithm", "environment", "alpha", "delta", "runs", "rounds", "schedule")
+    single = (
+        "algorithm",
+        "environment",
+        "alpha",
+        "delta",
+        "runs",
+        "rounds",
+        "schedule",
+        "baseline",
+    )
     for field in single:
         if getattr(arguments, field) is not None:
             raise InputError(field, "is not for --all", "leave it out")
