@@ -153,14 +153,14 @@ def _bounds() -> Iterator[Case]:
 def _baseline(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
         given: dict[str, Any] = {"group": "baseline", "algorithm": row.name}
-        sharp = _SHARP[row.estimator]
+        sharp = {**_SHARP[row.estimator], "delta": 0.2}
         # The true mean is the lower end, then the upper one.
         for known in ("interval:0,0.05", "interval:0.03,0"):
             yield Case(baseline=known, **given, **sharp)
         if row.estimator == "linear":
-            yield Case(**given, **_UNSEEN)
-            yield Case(baseline="interval:0,0.05", **given, **_LINEAR[2])
-            yield Case(baseline="learned", **given, **_LINEAR[2])
+            yield Case(delta=0.2, **given, **_UNSEEN)
+            yield Case(baseline="interval:0,0.05", delta=0.2, **given, **_LINEAR[2])
+            yield Case(baseline="learned", delta=0.2, **given, **_LINEAR[2])
         else:
             yield Case(baseline="learned", **given, **sharp)
         if row.estimator != "none":
@@ -169,7 +169,7 @@ def _baseline(rows: list[Algorithm]) -> Iterator[Case]:
 
 def _schedules(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
-        sharp = {**_SHARP[row.estimator], "delta": 0.1, "rounds": 600}
+        sharp = {**_SHARP[row.estimator], "delta": 0.2, "rounds": 600}
         for schedule in _SCHEDULES:
             yield Case(group="schedules", algorithm=row.name, schedule=schedule, **sharp)
 
@@ -178,14 +178,14 @@ def _late(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
         # An oracle is safe whatever comes: one row is enough.
         for setting in _LATE[:1] if row.past == "oracle" else _LATE:
-            yield Case(group="late", algorithm=row.name, runs=300, **_SLOW, **setting)
+            yield Case(group="late", algorithm=row.name, runs=200, **_SLOW, **setting)
 
 
 def _controls(rows: list[Algorithm]) -> Iterator[Case]:
-    fail: dict[str, Any] = {"group": "controls", "expected": False}
+    fail: dict[str, Any] = {"group": "controls", "expected": False, "runs": 300}
     for name, settings in (("UCB", _ARMS), ("LinUCB", _LINEAR)):
         for setting in settings:
-            yield Case(algorithm=name, **fail, **setting)
+            yield Case(algorithm=name, **{**fail, "runs": 100}, **setting)
     for row in rows:
         quiet = {"policy.noise": _TOO_QUIET[row.estimator]}
         yield Case(algorithm=row.name, parameters=quiet, **fail, **_SHARP[row.estimator])
@@ -208,4 +208,4 @@ def _controls(rows: list[Algorithm]) -> Iterator[Case]:
     for row in rows:
         for setting in _LATE[:2]:
             naive = {**setting, "environment": f"{setting['environment']}-naive"}
-            yield Case(algorithm=row.name, runs=100, **fail, **_SLOW, **naive)
+            yield Case(algorithm=row.name, **{**fail, "runs": 100}, **_SLOW, **naive)
