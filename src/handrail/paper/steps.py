@@ -9,7 +9,7 @@ from typing import Any, Final
 from handrail.paper.settings import JESTER, LINEAR, MEANS
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.catalogue import algorithm, algorithms
-from handrail.policies.parameters import DEFAULTS, resolve
+from handrail.policies.defaults import DEFAULTS, resolve
 from handrail.simulation.experiment import Contender
 
 __all__ = ["LADDERS", "Ladder", "Step", "ladder_contenders"]
