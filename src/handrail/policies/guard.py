@@ -25,7 +25,7 @@ def guard(
     width: str | None = None,
     accounting: str = "union",
     delta_weights: Mapping[str, float] | None = None,
-    tightest_at: float = 1000.0,
+    tightest_at: float | None = None,
     clip: str = "zero",
     checkpoint_every: int | None = None,
     checkpoints: Sequence[int] | None = None,
