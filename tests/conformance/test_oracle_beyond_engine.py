@@ -54,7 +54,9 @@ def _follow(
     ready = entry(experiment, experiment.contenders[0], problem)
     # To a linear policy arms without features are equal, up to rounding, when they were paid alike.
     most = rounds // 20 if environment == "bernoulli" and row.estimator == "linear" else MOST_TIES
-    return replay(ready, run, alpha, most, **policy)
+    tally = replay(ready, run, alpha, most, **policy)
+    print(f"{row.name} on {environment}: events {dict(tally.events)}, ties {tally.ties}")
+    return tally
 
 
 @pytest.mark.parametrize(("environment", "name"), PAIRS)
@@ -73,13 +75,15 @@ def test_names(environment: str, name: str) -> None:
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize("past", ["own", "martingale", "larger"])
-def test_learning_from_baseline_rounds(environment: str, past: str) -> None:
-    """Rewards of the baseline are drawn, and learned from."""
+@pytest.mark.parametrize("lesson", [True, "mean"])
+def test_learning_from_baseline_rounds(environment: str, past: str, lesson: bool | str) -> None:
+    """Rewards of the baseline are drawn, and learned from; or its mean is."""
     estimator = "means" if environment == "bernoulli" else "linear"
     own = "arm-sums" if estimator == "means" else "self-normalised"
     parts = Parts(estimator, own if past == "own" else past, "constrained", "every-round")
     mine = handrail.Algorithm("mine", *parts)
-    _follow(environment, mine, 0, 1, learn_baseline=True)
+    tally = _follow(environment, mine, 0, 1, learn_baseline=lesson)
+    assert tally.events["baseline"]
 
 
 @pytest.mark.parametrize("schedule", ["every-round", "checkpoints"])

@@ -47,7 +47,12 @@ def test_a_model_that_knows_little(past: str) -> None:
         rng = np.random.default_rng([141, seed])
         problem = LinearArms(rng, arms=6, dim=3, rank=1, alpha=0.4137, theta_bound=20.0)
         by_hand(
-            parts, problem, LONG, seed=seed, width="intersection", learn_baseline=past != "none"
+            parts,
+            problem,
+            LONG,
+            seed=seed,
+            width="intersection",
+            learn_baseline=None if past == "none" else True,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oracle.beyond import Fractions
+from oracle.beyond import ContextsInIntervals, Fractions, around
 from oracle.catalogue import Parts
 from oracle.compare import Plan
 from oracle.pair import KINDS, by_hand
@@ -41,11 +41,12 @@ def _problem(kind: str, seed: int, **more: Any) -> Problem:
     if kind == "linear":
         # The library keeps arms apart where there are at most d^2 of them.
         return LinearArms(rng, arms=6, dim=3 - seed % 2, rank=seed % 2, **more)
-    return Contexts(rng, dim=4, noise=0.3, **more)
+    make = ContextsInIntervals if kind == "intervals" else Contexts
+    return make(rng, dim=4, noise=0.3, **more)
 
 
 def _estimator(kind: str) -> str:
-    return "linear" if kind in ("linear", "contexts") else "means"
+    return "linear" if kind in ("linear", "contexts", "intervals") else "means"
 
 
 @pytest.mark.parametrize("schedule", ["every-round", "checkpoints"])
@@ -89,9 +90,27 @@ def test_learning_from_baseline_rounds(kind: str, past: str) -> None:
         by_hand(parts, problem, LONG, seed=seed, plan=plan, learn_baseline=True, width=width)
 
 
+@pytest.mark.parametrize("past", ["own", "martingale", "larger"])
+@pytest.mark.parametrize("kind", ["bernoulli", "gaussian", "linear", "contexts", "intervals"])
+def test_learning_from_known_means(kind: str, past: str) -> None:
+    """A mean known exactly is as good as a reward, at once; one in an interval teaches nothing."""
+    estimator = _estimator(kind)
+    own = "arm-sums" if estimator == "means" else "self-normalised"
+    parts = Parts(estimator, own if past == "own" else past, "constrained", "checkpoints")
+    for seed, plan in enumerate([Plan(), SCATTERED, LOSSY]):
+        problem = _problem(kind, seed)
+        by_hand(parts, problem, LONG, seed=seed, plan=plan, learn_baseline="mean")
+    if kind not in ("contexts", "intervals"):
+        pair = around(problem.settings)
+        by_hand(parts, problem, LONG, baseline_mean=pair, learn_baseline="mean")
+
+
+@pytest.mark.parametrize("lesson", [True, "mean"])
 @pytest.mark.parametrize("past", ["own", "larger"])
 @pytest.mark.parametrize("kind", ["means", "linear"])
-def test_learning_where_any_arm_may_be_the_baseline(kind: str, past: str) -> None:
+def test_learning_where_any_arm_may_be_the_baseline(
+    kind: str, past: str, lesson: bool | str
+) -> None:
     """Rewards of an arm come from rounds of S and from baseline rounds."""
     rng = np.random.default_rng(71)
     problem: Problem
@@ -102,7 +121,7 @@ def test_learning_where_any_arm_may_be_the_baseline(kind: str, past: str) -> Non
         problem = WanderingLinear(rng, arms=5, dim=3, rank=1, noise=0.3, alpha=0.2137)
         own = "self-normalised"
     parts = Parts(kind, own if past == "own" else past, "constrained", "every-round")
-    tally = by_hand(parts, problem, 400, learn_baseline=True)
+    tally = by_hand(parts, problem, 400, learn_baseline=lesson)
     assert set(tally.events) >= {"optimistic", "baseline"}
 
 

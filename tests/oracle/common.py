@@ -28,13 +28,19 @@ class Common:
     constant = False
     """Whether the baseline has one constant mean that is not known exactly."""
 
+    learn_baseline: bool
+    """Whether the estimator learns from the rewards of baseline rounds."""
+
+    teach_mean: bool
+    """Whether it learns from the mean, where that is known exactly, as if it were the reward."""
+
     def __init__(
         self,
         parts: Parts,
         *,
         baseline_mean: BaselineMean = None,
         baseline_delta: float = 0.0,
-        learn_baseline: bool = False,
+        learn_baseline: bool | str = False,
         alpha: float | None = None,
         delta: float | None = None,
         noise: float | None = None,
@@ -63,7 +69,8 @@ class Common:
         self.noise = noise / self.units.span
         self.alpha = alpha
         self.learned = baseline_mean == "learned"
-        self.learn_baseline = learn_baseline or self.learned
+        self.learn_baseline = learn_baseline is True or self.learned
+        self.teach_mean = learn_baseline == "mean" and not self.learned
         self.interval = self._interval(baseline_mean)
         self.lowest = 0.0 if self.interval is None else self.interval[0]
         if baseline_lower is not None:

@@ -76,6 +76,10 @@ class History:
         else:
             self._early[number] = reward
 
+    def teach(self, number: int, mean: float) -> None:
+        """Round ``number`` is learned from at once, as if its mean had been its reward."""
+        self._settle(number, mean)
+
     def close(self, number: int) -> None:
         """No reward of round ``number`` will come any more."""
         if not self._awaits[number - 1] or number in self._settled or number in self._closed:

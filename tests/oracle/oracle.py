@@ -159,6 +159,8 @@ class Oracle(Common):
             baseline_features=nothing if rows is None or not certified else rows[baseline],
             true_mean=float(truth[played]) if truth is not None else math.nan,
         )
+        if self.teach_mean and not in_s and mean[0] == mean[1]:
+            self.history.teach(time, mean[0])
         span, outward = self.units.span, self.units.outward
         return Answer(
             round=time,

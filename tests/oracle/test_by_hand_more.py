@@ -272,3 +272,17 @@ def test_balanced_ridge() -> None:
     """B = 1, sigma = 0.1: lambda = 0.01, |phi| = 10, beta = 0.1 sqrt(2 log 20) + 0.1 = 0.344775."""
     oracle = plane("self-normalised", width="determinant", ridge="balanced")
     assert oracle.decide().uppers[0] == pytest.approx(3.447747, abs=CLOSE)
+
+
+def test_a_known_mean_teaches_the_model() -> None:
+    """The case of a baseline round that pays 1, with the mean 1/2 in place of the reward.
+
+    theta_hat = (1/6, 1/6); beta and |phi_0| as there: 1/6 -+ 1.0642913. A reward that comes later
+    is ignored.
+    """
+    oracle = plane("self-normalised", [[1.0, 0.0], [1.0, 1.0]], learn_baseline="mean", clip="none")
+    oracle.decide(force=1)
+    oracle.learn(1, 1.0)
+    answer = oracle.decide()
+    assert answer.uppers[0] == pytest.approx(1.2309580, abs=CLOSE)
+    assert answer.margins[0] == pytest.approx(-1.1476246, abs=CLOSE)
