@@ -113,6 +113,16 @@ def test_shares_of_random_gaps(kind: str, accounting: str) -> None:
     by_hand(parts, problem, LONG, after=_reports(gap, 7), **told)
 
 
+@pytest.mark.parametrize("accounting", ["union", "paper"])
+def test_random_gaps_of_a_known_past(accounting: str) -> None:
+    """No other event takes part: the gaps have all of delta."""
+    gap = stats.randint(1, 31)
+    parts = Parts("means", "oracle", "constrained", "checkpoints")
+    problem = Bernoulli(np.random.default_rng(94), arms=4, rank=1, alpha=0.1137)
+    told: dict[str, Any] = {"checkpoint_every": None, "checkpoint_gap": gap, "delta": 0.5}
+    by_hand(parts, problem, LONG, after=_reports(gap, 8), accounting=accounting, **told)
+
+
 @pytest.mark.parametrize("told", ["known", "round", "once", "learned"])
 def test_guards(told: str) -> None:
     """The same schedules for guards."""

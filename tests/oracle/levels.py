@@ -2,7 +2,8 @@
 
 Events that safety needs:
 
-- ``estimator``: the arms' bounds or the ellipsoid, unless there is neither;
+- ``estimator``: the arms' bounds or the ellipsoid, unless there is neither, or nothing rests on
+  them because the past is known or nothing is promised: then they have all of delta, unshared;
 - ``martingale``: where the past is, or may be, a sum of rewards;
 - ``baseline``: a guard's interval of a mean that it learns (elsewhere that is one of the arms');
 - ``schedule``: random gaps are not shorter than thought.
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 def events(past: str, estimator: str, *, learned: bool, random_gaps: bool) -> list[str]:
     """The events in use."""
-    used = [] if estimator == "none" else ["estimator"]
+    used = [] if estimator == "none" or past in ("none", "oracle") else ["estimator"]
     if past in ("martingale", "larger"):
         used.append("martingale")
     if estimator == "none" and learned:
@@ -35,11 +36,12 @@ def levels(
     weights: Mapping[str, float] | None,
     baseline_delta: float = 0.0,
 ) -> dict[str, float]:
-    """The level of each event in use."""
+    """The level of each event in use, and of the estimator."""
+    left = delta - baseline_delta
     if accounting == "paper":
-        return dict.fromkeys(used, delta - baseline_delta)
+        return {"estimator": left, **dict.fromkeys(used, left)}
     if accounting != "union":
         raise ValueError(f"unknown accounting {accounting!r}")
     share = {event: 1.0 if weights is None else float(weights[event]) for event in used}
     total = sum(share.values())
-    return {event: (delta - baseline_delta) * share[event] / total for event in used}
+    return {"estimator": left, **{event: left * share[event] / total for event in used}}
