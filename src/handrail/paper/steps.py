@@ -57,11 +57,11 @@ class Ladder:
     new : str
         The step that is the paper's algorithm.
     default : str
-        The step that is the recommended one; what stands behind it is measured on top of it.
+        The step that is the recommended one; what stands behind it is another choice.
     oracles : tuple of Step
         Each once.
-    bare : str
-        The recommended one with the ellipsoid alone, if it has one.
+    bare : mapping
+        Steps with the ellipsoid alone that the recommended one is compared with, by a name.
     of : str
         What a problem is called.
     """
@@ -73,7 +73,7 @@ class Ladder:
     new: str
     default: str
     oracles: tuple[Step, ...]
-    bare: str = ""
+    bare: Mapping[str, str] = field(default_factory=dict)
     of: str = "models"
 
 
@@ -208,7 +208,7 @@ def _linear(name: str, policy: Mapping[str, Any], of: str) -> Ladder:
         steps=steps,
         new="CLUCB2",
         default=climbed[-1].name,
-        bare=climbed[-2].name,
+        bare={"ellipsoid": "larger past", "ellipsoid-taught": lesson},
         oracles=oracles,
         of=of,
     )

@@ -17,7 +17,7 @@ __all__ = ["draw_ablation"]
 
 _STEP: Final = "#6A7B87"
 _DEFAULT: Final = "#00664A"
-_MORE: Final = "#B8A200"
+_OTHER: Final = "#B8A200"
 _DOT: Final[dict[str, Any]] = {"marker": "o", "linestyle": "none", "markersize": 7.5, "zorder": 4}
 _ORACLE: Final[dict[str, Any]] = {
     "marker": "D",
@@ -35,7 +35,7 @@ def _color(place: int, default: int) -> str:
         return str(look(("CUCB", "CUCB2")[place])["color"])
     if place == default:
         return _DEFAULT
-    return _MORE if place > default else _STEP
+    return _OTHER if place > default else _STEP
 
 
 def _panel(axes: Axes, name: str, found: Mapping[str, Any]) -> None:
@@ -63,7 +63,8 @@ def _panel(axes: Axes, name: str, found: Mapping[str, Any]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(0.75 * lowest, 1.35 * highest)
     axes.set_ylim(len(rows) - 0.5, -0.6)
-    axes.set_yticks(range(len(rows)), [f"{_sign(place)}{each}" for place, each in enumerate(names)])
+    labels = [f"{_sign(place, default)}{each}" for place, each in enumerate(names)]
+    axes.set_yticks(range(len(rows)), labels)
     axes.get_yticklabels()[default].set_fontweight("bold")
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -72,9 +73,11 @@ def _panel(axes: Axes, name: str, found: Mapping[str, Any]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _sign(place: int) -> str:
-    """Return the sign of a part that is added; the first two are the literature's algorithms."""
-    return "" if place < 2 else "+ "
+def _sign(place: int, default: int) -> str:
+    """Say what a row does to the one above; the first two are the literature's algorithms."""
+    if place < 2:
+        return ""
+    return "+ " if place <= default else "or: "
 
 
 def _label(axes: Axes, place: int, row: Mapping[str, Any], *, bold: bool) -> None:
@@ -129,7 +132,7 @@ def draw_ablation(
         Line("the paper's", {}, {**_DOT, "color": _color(1, 9)}),
         Line("one part more", {}, {**_DOT, "color": _STEP}),
         Line("recommended", {}, {**_DOT, "color": _DEFAULT}),
-        Line("on top of it", {}, {**_DOT, "color": _MORE}),
+        Line("another choice", {}, {**_DOT, "color": _OTHER}),
         Line("own oracle: same widths, true means", {}, _ORACLE),
     ]
     found = [summary["environments"].get(name) for name in names]

@@ -152,7 +152,7 @@ def _verdicts(
     """Return the verdicts on one environment."""
     goal = _GOALS[ladder.name]
     rows = {row["step"]: row for row in found["steps"]}
-    best, bare, new = rows[ladder.default], rows[ladder.bare], rows[ladder.new]
+    best, new = rows[ladder.default], rows[ladder.new]
     full = same_size(scale, ladder.size, models=False)
     name, old = best["algorithm"], found["old"]
     saved, ratio = Interval(**best["saved"]), Interval(**best["ratio"])
@@ -172,12 +172,13 @@ def _verdicts(
     if not full:
         for each in judged:
             each |= {"holds": None, "verdict": "not measured at this scale"}
-    before = f"before the last part ({bare['step']}): "
-    compared = [
-        ("new-saved", f"{ladder.new}: saved of {old}'s regret", new["saved"]),
-        ("bare-saved", f"{before}saved of {old}'s regret", bare["saved"]),
-        ("bare-ratio", f"{before}regret, times its own oracle's", bare["ratio"]),
-    ]
+    compared = [("new-saved", f"{ladder.new}: saved of {old}'s regret", new["saved"])]
+    for id_, step in ladder.bare.items():
+        alone = f"ellipsoid alone, up to “{step}”: "
+        compared += [
+            (f"{id_}-saved", f"{alone}saved of {old}'s regret", rows[step]["saved"]),
+            (f"{id_}-ratio", f"{alone}regret, times its own oracle's", rows[step]["ratio"]),
+        ]
     if goal.ratio is None:
         compared.append(("ratio", f"{name}: regret, times {best['oracle']}'s", best["ratio"]))
     return [
