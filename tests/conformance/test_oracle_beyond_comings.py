@@ -92,9 +92,6 @@ def test_arms_with_features(past: str, baseline: str) -> None:
         by_hand(parts, problem, LONG, seed=seed, plan=plan, after=problem.after(20, 12), **more)
 
 
-@pytest.mark.xfail(
-    raises=handrail.InputError, strict=True, reason="arms_ever is refused beside features"
-)
 @pytest.mark.parametrize("ever", [12, "any"])
 @pytest.mark.parametrize("past", LINEAR)
 def test_arms_with_features_and_means(past: str, ever: int | str) -> None:
@@ -108,7 +105,6 @@ def test_arms_with_features_and_means(past: str, ever: int | str) -> None:
         by_hand(parts, problem, LONG, seed=seed, plan=plan, after=problem.after(20, 12), **more)
 
 
-@pytest.mark.xfail(strict=True, reason="arms come with shares that are not theirs")
 def test_intersection_needs_arms_ever() -> None:
     """Two arms share what is left to means; more that come must not take as much each."""
     rng = np.random.default_rng(107)
