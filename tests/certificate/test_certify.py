@@ -15,7 +15,10 @@ import handrail
 from handrail import InputError
 from handrail.certificate.certify import Certificate, certify
 from handrail.certificate.interval import clopper_pearson
+from handrail.certificate.knowledge import parse_knowledge
 from handrail.certificate.late import LATE
+from handrail.certificate.online import play
+from handrail.certificate.schedules import parse_schedule
 
 SMALL: dict[str, Any] = {"runs": 120, "rounds": 300}
 
@@ -156,6 +159,88 @@ def test_a_window_ends_where_delays_say_it_does() -> None:
     assert statuses == ["waiting", "late"]
 
 
+def test_an_interval_is_told_within_its_range() -> None:
+    known = parse_knowledge(" interval:0.2,0.9")
+    assert known.told(0.5) == (0.3, 1.0)
+    assert known.told(0.1) == (0.0, 1.0)
+    assert parse_knowledge("known").told(0.5) == 0.5
+    assert parse_knowledge("learned").told(0.5) == "learned"
+
+
+@pytest.mark.parametrize("name", ["CUCB2", "HANDRAIL", "LinHANDRAILT", "GUARD"])
+@pytest.mark.parametrize("baseline", ["interval:0,0.05", "interval:0.03,0", "learned"])
+def test_what_is_known_of_the_baseline(name: str, baseline: str) -> None:
+    found = certify(name, "loud", 0.3, 0.2, runs=60, rounds=200, baseline=baseline)
+    assert found.holds
+    assert found.baseline == baseline
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    ["every-round", "adversarial", "every:7", "list:3,60", "min-gap:9", "gaps:poisson(25)"],
+)
+@pytest.mark.parametrize("name", ["CUCB2T", "GUARD-T"])
+def test_schedules(name: str, schedule: str) -> None:
+    found = certify(name, "loud", 0.3, 0.2, 60, 0, schedule, rounds=150)
+    assert found.holds
+    assert found.schedule == schedule
+
+
+@pytest.mark.parametrize("environment", ["loud", "wilderness"])
+def test_a_guard_needs_the_true_noise(environment: str) -> None:
+    given: dict[str, Any] = {"runs": 80, "rounds": 300}
+    assert certify("GUARD", environment, 0.3, 0.2, **given).verdict == "holds"
+    wrong = {"policy.noise": 0.1}
+    assert certify("GUARD", environment, 0.3, 0.2, parameters=wrong, **given).verdict == "fails"
+
+
+def _online(
+    name: str,
+    runs: int,
+    environment: str = "loud",
+    schedule: str = "every-round",
+    alpha: float = 0.3,
+    **told: Any,
+) -> float:
+    """The share of violated runs, with a policy that may be told something else than is true."""
+    problems = handrail.make_environment(environment)
+    smallest = [
+        play(
+            handrail.algorithm(name),
+            problems.problem(0, index),
+            {"alpha": alpha, "delta": 0.1, **told},
+            rounds=300,
+            schedule=parse_schedule(schedule),
+            alpha=alpha,
+            rng=np.random.default_rng(index),
+        )
+        for index in range(runs)
+    ]
+    return float(np.mean(np.array(smallest) < -1e-9))
+
+
+def test_online_and_simulated_runs_break_alike() -> None:
+    """Two shares of 400 runs within 5 standard errors: a false alarm in 1.7 million."""
+    online = _online("CUCB", 400, noise=0.4)
+    wrong = {"policy.noise": 0.4}
+    simulated = certify("CUCB", "loud", 0.3, 0.1, 400, rounds=300, parameters=wrong).share
+    middle = (online + simulated) / 2
+    assert 0.1 < middle < 0.9
+    assert abs(online - simulated) < 5 * math.sqrt(middle * (1 - middle) * 2 / 400)
+
+
+def test_a_baseline_that_is_better_than_declared_is_found() -> None:
+    told: dict[str, Any] = {"environment": "extremes", "alpha": 0.05, "cumulative": "bernstein"}
+    assert _online("GUARD", 40, **told) < 0.2
+    assert _online("GUARD", 40, baseline_mean=0.1, **told) > 0.5
+    assert _online("GUARD", 40, baseline_mean=(0.05, 0.1), **told) > 0.3
+
+
+def test_gaps_that_are_shorter_than_declared_are_found() -> None:
+    assert _online("GUARD-T", 60, schedule="gaps:poisson(30)", checkpoint_gap=10) < 0.2
+    assert _online("GUARD-T", 60, schedule="gaps:poisson(30)", checkpoint_gap=60) > 0.9
+
+
 @pytest.mark.parametrize(
     ("arguments", "more", "field"),
     [
@@ -171,6 +256,13 @@ def test_a_window_ends_where_delays_say_it_does() -> None:
         (("CUCB", "loud", 0.1, 0.1, 9), {"parameters": {"alpha": 0.2}}, "alpha"),
         (("CUCB", "loud", 0.1, 0.1, 9), {"parameters": {"armz": 3}}, "armz"),
         (("CUCB", "wilderness", 0.1, 0.1, 9), {}, "algorithms"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "guessed"}, "baseline"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "interval"}, "baseline"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "interval:1"}, "baseline"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "interval:-0.1,0.2"}, "baseline"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "interval:0,0"}, "baseline"),
+        (("CUCB", "loud", 0.1, 0.1, 9), {"baseline": "learned:3"}, "baseline"),
+        (("CUCB-Or", "loud", 0.1, 0.1, 9), {"baseline": "learned"}, "baseline_mean"),
     ],
 )
 def test_bad_input(arguments: tuple[Any, ...], more: dict[str, Any], field: str) -> None:

@@ -31,10 +31,11 @@ def test_every_conservative_entry_has_its_rows() -> None:
         elif row.past == "oracle":
             assert groups == {"entries", "late"}
         else:
-            assert groups >= {"entries", "late", "controls"}
+            assert groups >= {"entries", "baseline", "late", "controls"}
+        assert ("schedules" in groups) == (row.schedule == "checkpoints")
     for case in table:
         assert case.expected is (case.group != "controls")
-        assert 0.1 <= case.delta <= 0.2
+        assert 0.1 <= case.delta <= 0.2  # large enough to be tested sharply
     assert len(table) * FALSE_ALARM < 0.02
 
 
@@ -43,7 +44,7 @@ def test_a_report() -> None:
     report = judge_all([SOUND, CONTROL], workers=1, say=said.append)
     assert report["verdicts"] == 2
     assert report["as_expected"]
-    assert report["false_alarm"] == 2 * FALSE_ALARM
+    assert report["false_alarm"] == FALSE_ALARM  # a control can raise none
     assert [row["verdict"] for row in report["certificates"]] == ["holds", "fails"]
     assert said[1].startswith("[2/2] UCB on loud, every-round, baseline known: 60 of 60 violated")
     assert said[1].endswith("fails (as it has to)")
