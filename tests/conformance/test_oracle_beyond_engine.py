@@ -35,7 +35,7 @@ def _follow(
     problem: int,
     run: int,
     alpha: float = 0.1137,
-    rounds: int = 300,
+    rounds: int = 200,
     **policy: Any,
 ) -> Tally:
     row = algorithm if isinstance(algorithm, handrail.Algorithm) else handrail.algorithm(algorithm)

@@ -48,7 +48,7 @@ def test_names(name: str, plan: Plan) -> None:
         policy = handrail.make_policy(name, **settings)
         oracle = Oracle(parts=parts, **with_lines({**preset(row, settings), **settings}))
         rng = np.random.default_rng(seed)
-        seen += run(policy, oracle, problem, 300, rng, plan).events
+        seen += run(policy, oracle, problem, 200, rng, plan).events
     assert set(seen) >= {"optimistic", "baseline"}
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::handrail.errors.NoGuaranteeWarn
 SELECTIONS = ["two-step", "largest-lower", "constrained"]
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
-LONG = 250
+LONG = 160
 
 
 def _problem(kind: str, seed: int, **more: Any) -> Problem:
@@ -172,7 +172,7 @@ def test_bernstein(kind: str, past: str, clip: str) -> None:
             more: dict[str, Any] = {"cumulative": "bernstein", "clip": clip}
             if window is not None:
                 more |= {"window": window, "default_reward": reward_range[0]}
-            by_hand(parts, problem, 300, seed=seed, plan=plan, **more)
+            by_hand(parts, problem, LONG, seed=seed, plan=plan, **more)
 
 
 def _within(kind: str, seed: int, reward_range: tuple[float, float]) -> Problem:
