@@ -189,6 +189,18 @@ def test_one_run_below_0_is_a_broken_promise() -> None:
     assert verdicts["mab-safe"]["holds"] is True
     assert verdicts["linear-safe"]["holds"] is False
     assert verdicts["linear-safe"]["measured"] == 0.5
+    assert verdicts["linear-promise"]["holds"] is True  # it was another's run
+
+
+def test_few_runs_below_0_are_within_the_promise_and_many_are_not() -> None:
+    def lowest(_name: str, labels: Mapping[str, Any], _problem: int) -> float:
+        return -1.0 if labels["step"] == LIN.default else 5.0
+
+    verdicts = _verdicts(_summary(PAPER, lowest=lowest))
+    assert verdicts["linear-promise"]["target"] == "at most δ = 1 %"
+    assert verdicts["linear-promise"]["holds"] is False
+    assert verdicts["linear-promise"]["low"] > 0.01
+    assert verdicts["mab-promise"]["holds"] is True
 
 
 def test_another_horizon_is_not_judged_but_the_promise_is() -> None:

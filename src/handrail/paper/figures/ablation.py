@@ -26,6 +26,8 @@ _BUILD: Final[Mapping[str, Callable[..., Experiment]]] = {
 }
 
 
+_POINTS: Final = 50
+"""Of the curves only the last round is drawn."""
 _PRICE: Final = (
     "On `jester` α is 0.01: the first play of an arm that nobody knows anything about costs about "
     "100 rounds of the baseline, whatever the width. An oracle knows the arm's mean and does not "
@@ -40,7 +42,7 @@ _OTHER: Final = (
 def _experiment(ladder: Ladder, scale: Scale, seed: int) -> Experiment:
     build = _BUILD[ladder.name]
     players = ladder_contenders(ladder)
-    planned = build(players, scale.size(ladder.size), seed, scale.points)
+    planned = build(players, scale.size(ladder.size), seed, _POINTS)
     return replace(planned, labels={"environment": ladder.name})
 
 

@@ -184,6 +184,7 @@ def _verdicts(
     return [
         *judged,
         _safety(runs, ladder),
+        _promise(best, ladder),
         *(_verdict(ladder, id_, what, "", Interval(**own), None) for id_, what, own in compared),
     ]
 
@@ -198,6 +199,14 @@ def _safety(runs: Any, ladder: Ladder) -> dict[str, Any]:
     share = exact_share(int(broken.sum()), broken.size)
     what = "runs in which any step or oracle goes below 0"
     return _verdict(ladder, "safe", what, "none", share, not broken.any())
+
+
+def _promise(best: Mapping[str, Any], ladder: Ladder) -> dict[str, Any]:
+    """Return the verdict on what the recommended one does promise: delta, not never."""
+    share, delta = exact_share(best["violations"], best["runs"]), ladder.policy["delta"]
+    what = f"{best['algorithm']}: runs below 0"
+    target = f"at most δ = {100 * delta:g} %"
+    return _verdict(ladder, "promise", what, target, share, at_most(share, delta))
 
 
 _HEAD: Final = (
@@ -237,10 +246,13 @@ def _steps_table(name: str, found: Mapping[str, Any]) -> Table:
     rows = [_step_cells(row, oracles) for row in found["steps"]]
     caption = (
         f"{name}: {found['problems']} {found['of']} × {found['runs']} runs, "
-        f"n = {found['rounds']:,}. From the third row on each adds one part to the row above."
+        f"n = {found['rounds']:,}. From the third row on each adds one part to the row above, up to "
+        "the recommended one"
     )
     steps = [row["step"] for row in found["steps"]]
-    return Table(caption, _HEAD, rows, frozenset({steps.index(found["default"])}))
+    default = steps.index(found["default"])
+    caption += "." if default == len(steps) - 1 else "; what is below it is another choice."
+    return Table(caption, _HEAD, rows, frozenset({default}))
 
 
 def _step_cells(row: Mapping[str, Any], oracles: Mapping[str, Any]) -> Sequence[str]:
