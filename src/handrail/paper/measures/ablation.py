@@ -246,8 +246,8 @@ def _steps_table(name: str, found: Mapping[str, Any]) -> Table:
     rows = [_step_cells(row, oracles) for row in found["steps"]]
     caption = (
         f"{name}: {found['problems']} {found['of']} × {found['runs']} runs, "
-        f"n = {found['rounds']:,}. From the third row on each adds one part to the row above, up to "
-        "the recommended one"
+        f"n = {found['rounds']:,}. From the third row on each adds one part to the row above, "
+        "up to the recommended one"
     )
     steps = [row["step"] for row in found["steps"]]
     default = steps.index(found["default"])
