@@ -193,17 +193,17 @@ def _controls(rows: list[Algorithm]) -> Iterator[Case]:
         setting = dict(_SHARP[row.estimator], baseline="learned", parameters={})
         if row.estimator == "linear":
             setting = dict(_UNSEEN)
-        quiet = {**setting.pop("parameters"), "policy.noise": 0.1}
-        yield Case(algorithm=row.name, parameters=quiet, **fail, **setting)
+        quiet = {**setting.pop("parameters"), "policy.noise": 0.05}
+        yield Case(algorithm=row.name, parameters=quiet, **{**fail, "runs": 600}, **setting)
     # One event at a time: the other gets so small a share of delta that it stays wide enough.
     for name, setting in (("CUCB2", _ARMS[0]), ("CLUCB2", _LINEAR[1])):
         for broken, sound in (("estimator", "martingale"), ("martingale", "estimator")):
             weights = {broken: 1.0, sound: 1e-100}
             wrong = {"policy.noise": 0.25, "cumulative": "subgaussian", "delta_weights": weights}
             yield Case(algorithm=name, parameters=wrong, **fail, **setting)
-    # About a sixth of the true bound on theta.
+    # About a sixth of the true bound on theta; a balanced ridge would make up for it.
     for name in ("CLUCB-M", "CLUCB2", "CLUCB2T", "LinHANDRAIL", "LinHANDRAILT"):
-        wrong = {"cumulative": "subgaussian", "theta_bound": 0.1}
+        wrong = {"cumulative": "subgaussian", "theta_bound": 0.1, "ridge": 1.0}
         yield Case(algorithm=name, parameters=wrong, **fail, **_LINEAR[3])
     for row in rows:
         for setting in _LATE[:2]:

@@ -14,6 +14,7 @@ from handrail.certificate.interval import CONFIDENCE, clopper_pearson, verdict
 from handrail.certificate.knowledge import Knowledge, parse_knowledge
 from handrail.certificate.late import LATE
 from handrail.certificate.online import play
+from handrail.certificate.proposer import IN_TURN
 from handrail.certificate.schedules import EVERY_ROUND, Schedule, parse_schedule
 from handrail.environments.registry import environment_names, make_environment
 from handrail.errors import InputError, nearest
@@ -133,7 +134,8 @@ def certify(
     rounds : int, default=1000
         The horizon of every run.
     parameters : mapping, optional
-        Parameters of the environment and of the policy, as for `handrail.simulate`.
+        Parameters of the environment and of the policy, as for `handrail.simulate`; a guard's
+        `proposer`, which otherwise proposes the actions in turn, whatever they are worth.
     workers : int, optional
         Threads; by default one for each core.
     progress : bool, default=False
@@ -173,7 +175,9 @@ def certify(
     common = {} if late is None else dict(late.parameters)
     common |= {"alpha": promise[0], "delta": promise[1], **chosen}
     known = parse_knowledge(baseline)
-    simulated = late is None and plan.kind in _SIMULATED and row.estimator != "none"
+    if row.estimator == "none":
+        common.setdefault("proposer", IN_TURN)
+    simulated = late is None and plan.kind in _SIMULATED
     if simulated:
         common |= known.simulated()
         if row.schedule == "checkpoints":

@@ -1,7 +1,7 @@
 """One run of a policy as it is used online: decide, play, learn when the reward comes.
 
-Slower than the simulator by far, and able to do what it does not: late rewards, guards, known lists
-of checkpoints after whose last every round counts.
+Slower than the simulator by far, and able to do what it does not: late rewards, and known lists of
+checkpoints after whose last every round counts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import numpy as np
 
 from handrail.certificate.knowledge import KNOWN, Knowledge
 from handrail.certificate.late import Late
+from handrail.certificate.proposer import IN_TURN
 from handrail.certificate.schedules import Schedule
 from handrail.environments.problem import FixedProblem, Problem
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision
 from handrail.policies.make import make_policy
 from handrail.simulation.prepare import told
+from handrail.simulation.proposers.registry import make_proposer
 
 __all__ = ["play"]
 
@@ -47,7 +49,7 @@ def play(
     problem : FixedProblem or ContextProblem
         What is played.
     parameters : mapping
-        Of the policy, besides what the problem says.
+        Of the policy, besides what the problem says; for a guard also the `proposer`.
     rounds : int
         The horizon.
     schedule : Schedule
@@ -69,8 +71,11 @@ def play(
     promised = problem
     if late is not None and isinstance(problem, FixedProblem):
         promised = replace(problem, means=late.kept * problem.means)
-    world = _World(problem, promised, rounds, rng, algorithm, knowledge)
     known = _known(algorithm, promised, knowledge) | dict(parameters)
+    proposer = known.pop("proposer", IN_TURN)
+    if algorithm.estimator != "none":
+        proposer = None
+    world = _World(problem, promised, rounds, rng, algorithm, knowledge, proposer)
     if late is not None:
         known |= late.told()
     policy = make_policy(algorithm, **known)
@@ -90,23 +95,17 @@ def play(
             after = 0 if late is None else late.delay(reward, float(rng.random()), window)
             if after >= 0:
                 coming[now + after].append((decision, reward))
+        else:
+            world.tell(decision, now)
         for each, reward in coming.pop(now, ()):
             policy.learn(each, reward)
+            world.tell(each, each.round, reward)
     return smallest
 
 
 def _known(algorithm: Algorithm, problem: Problem, knowledge: Knowledge) -> dict[str, Any]:
     """Return what a policy is told of a problem."""
-    if algorithm.estimator == "none":
-        known: dict[str, Any] = {"noise": problem.noise}
-        if problem.rewards == "bernoulli":
-            known["reward_range"] = (0.0, 1.0)
-        if isinstance(problem, FixedProblem):
-            known["baseline"] = problem.baseline
-        elif algorithm.schedule == "checkpoints":
-            known["baseline_lower"] = problem.baseline_lower
-    else:
-        known = told(algorithm, problem)
+    known = told(algorithm, problem)
     if isinstance(problem, FixedProblem) and algorithm.conservative:
         known["baseline_mean"] = knowledge.told(float(problem.means[problem.baseline]))
     elif knowledge.learned:
@@ -125,6 +124,7 @@ class _World:
         rng: np.random.Generator,
         algorithm: Algorithm,
         knowledge: Knowledge,
+        proposer: str | None,
     ) -> None:
         self._algorithm = algorithm
         self._knowledge = knowledge
@@ -135,30 +135,38 @@ class _World:
         if isinstance(problem, FixedProblem) and isinstance(promised, FixedProblem):
             self._means, self._promised = problem.means, promised.means
             self._baseline = problem.baseline
+            shape: tuple[int, int | None] = (problem.means.size, None)
         elif not isinstance(problem, FixedProblem):
             self._contexts = problem.bring(0, 0, rounds)
+            shape = (problem.actions, problem.dim)
+        self._proposer = None
+        if proposer is not None:
+            self._proposer = make_proposer(proposer, *shape, int(rng.integers(2**32)))
 
     def round(self, now: int) -> dict[str, Any]:
         """Return the arguments of `decide`."""
-        guard = self._algorithm.estimator == "none"
         if self._fixed:
-            return {"proposal": self._proposal(now, self._baseline)} if guard else {}
+            return {} if self._proposer is None else {"proposal": self._proposer.select()}
         features, means, baseline = (each[now - 1] for each in self._contexts)
         given: dict[str, Any] = {"baseline": int(baseline)}
-        if guard:
-            given["proposal"] = self._proposal(now, int(baseline))
-        else:
+        if self._proposer is None:
             given["features"] = features
+        else:
+            given["proposal"] = self._proposer.select(features)
         if self._algorithm.conservative and not self._knowledge.learned:
             given["baseline_mean"] = self._knowledge.told(float(means[baseline]))
         if self._algorithm.past == "oracle":
             given["true_means"] = means
         return given
 
-    def _proposal(self, now: int, baseline: int) -> int:
-        """Return what is proposed to a guard: the actions in turn, whatever they are worth."""
-        size = len(self._means) if self._fixed else self._contexts.means.shape[1]
-        return (baseline + 1 + now % (size - 1)) % size
+    def tell(self, decision: Decision, now: int, reward: float | None = None) -> None:
+        """Tell the one who proposes what was played in a round, and what it earned."""
+        if self._proposer is None:
+            return
+        action = int(decision.action)
+        earned = self.reward(now, action) if reward is None else reward
+        context = () if self._fixed else (self._contexts.features[now - 1],)
+        self._proposer.update(action, earned, *context)
 
     def step(self, now: int, action: int, alpha: float) -> float:
         """Return by how much an action moves the budget."""
