@@ -17,8 +17,8 @@ __all__ = ["CONFIDENCE", "FALSE_ALARM", "clopper_pearson", "verdict"]
 
 CONFIDENCE: Final = 0.9999
 """Of the interval, both sides together."""
-FALSE_ALARM: Final = (1.0 - CONFIDENCE) / 2.0
-"""The chance that the interval lies above delta although the true share does not."""
+FALSE_ALARM: Final = 5e-5
+"""The chance that the interval lies above delta although the true share does not: one side."""
 
 
 def clopper_pearson(

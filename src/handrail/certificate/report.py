@@ -117,7 +117,7 @@ def judge_all(
         "seconds": round(sum(spent), 1),
         "verdicts": len(rows),
         "confidence": CONFIDENCE,
-        "false_alarm": sum(row["expected"] for row in rows) * FALSE_ALARM,
+        "false_alarm": round(sum(row["expected"] for row in rows) * FALSE_ALARM, 6),
         "as_expected": all(row["as_expected"] for row in rows),
         "certificates": rows,
     }
