@@ -66,9 +66,6 @@ def test_units(reward_range: tuple[float, float]) -> None:
     by_hand(parts, problem, LONG, width="intersection", ridge="balanced")
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="own means are left out where there are many arms"
-)
 @pytest.mark.parametrize(("arms", "dim"), [(2, 1), (6, 2)])
 def test_more_arms_than_squared_dimensions(arms: int, dim: int) -> None:
     """How a policy stores its arms is its own affair, and nothing that its bounds depend on."""

@@ -58,7 +58,7 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"cumulative": "freedman"}, "cumulative", "not known"),
     ("CUCB2", "arms", {"accounting": "none"}, "accounting", "not known"),
     ("CUCB2", "arms", {"clip": "all"}, "clip", "not known"),
-    ("CUCB2", "arms", {"delta_weights": {"estimator": 1.0}}, "delta_weights", "not above 0"),
+    ("CUCB2", "arms", {"delta_weights": {"estimator": 1.0}}, "delta_weights", "has none"),
     ("CUCB2", "arms", {"delta_weights": {"luck": 1.0}}, "delta_weights", "no event"),
     ("CUCB2", "arms", {"delta_weights": 0.5}, "delta_weights", "not a mapping"),
     ("CUCB2", "arms", {"window": 0}, "window", "out of range"),

@@ -107,6 +107,9 @@ def _shares(needed: tuple[str, ...], weights: object) -> dict[str, float]:
     for event in weights:
         if event not in needed:
             raise InputError("delta_weights", f"{event!r} is no event", nearest(event, needed))
-    given = {event: checks.positive("delta_weights", weights.get(event, 0.0)) for event in needed}
+    for event in needed:
+        if event not in weights:
+            raise InputError("delta_weights", f"{event!r} has none", "give every event a weight")
+    given = {event: checks.positive("delta_weights", weights[event]) for event in needed}
     total = sum(given.values())
     return {event: weight / total for event, weight in given.items()}

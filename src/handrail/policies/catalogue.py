@@ -19,12 +19,12 @@ __all__ = ["algorithm", "algorithms"]
 _MEANS: Final = {
     "width": ["kl", "mixture"],
     "cumulative": ["bernstein", "mixture"],
-    "tightest_at": 30.0,
+    "tightest_at": 10.0,
 }
 _LINEAR: Final = {
     "width": "intersection",
     "cumulative": "mixture",
-    "tightest_at": 30.0,
+    "tightest_at": 10.0,
     "ridge": "balanced",
     "learn_baseline": "mean",
 }

@@ -130,6 +130,8 @@ class Decision:
         units = self._origin.units
         choice = self._choice
         leader, margin = choice[LEADER], choice[LEADER_MARGIN]
+        if choice[LEADER_UPPER] == -math.inf:  # only retired arms are left beside the baseline
+            leader = -1
         return Facts(
             algorithm=self._origin.algorithm,
             round=self.round,

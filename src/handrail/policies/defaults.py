@@ -11,7 +11,19 @@ from handrail.errors import InputError
 from handrail.policies.accounting import events
 from handrail.policies.algorithm import Algorithm
 
-__all__ = ["DEFAULTS", "refuse_unused", "required", "resolve", "spent_on", "used_parameters"]
+__all__ = [
+    "DEFAULTS",
+    "MOST_ARMS",
+    "refuse_unused",
+    "required",
+    "resolve",
+    "spent_on",
+    "used_parameters",
+]
+
+MOST_ARMS: Final = 2048
+"""Arm space takes K^2 numbers: 32 MB at this K."""
+_ALWAYS_FEW: Final = 256
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "arms": None,
@@ -55,9 +67,15 @@ def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
             bounded = result["reward_range"] is not None
             pair = isinstance(value, tuple | list)
             result[name] = value[0 if bounded else 1] if pair else value
-            if value == "intersection" and result["features"] is None:
-                result[name] = "determinant"  # there are no fixed arms to intersect
+            if value == "intersection" and not _few_arms(result["features"]):
+                result[name] = "determinant"
     return result
+
+
+def _few_arms(features: Any) -> bool:
+    """Say whether there are fixed arms, and so few that arm space does not slow a round down."""
+    shape = np.shape(features)
+    return len(shape) == 2 and shape[0] <= min(max(shape[1] ** 2, _ALWAYS_FEW), MOST_ARMS)
 
 
 _PRESET: Final[Mapping[str, Any]] = {
@@ -97,7 +115,8 @@ def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
     if len(spent_on(algorithm, given)) > 1 and given["accounting"] == "union":
         used |= {"delta_weights"}
     presets = [algorithm.preset.get("width", ()), algorithm.preset.get("cumulative", ())]
-    if any("mixture" in names for names in (given["width"] or "", given["cumulative"], *presets)):
+    names = (given["width"] or "", given["cumulative"], *presets)
+    if any("mixture" in each or "intersection" in each for each in names):
         used |= {"tightest_at"}
     return used
 

@@ -38,9 +38,10 @@ class GapLaw:
         self._sample: Ints | None = None
         self._law: Any = None
         if isinstance(gap, Mapping):
-            self._law = _read_law(gap)
-        elif hasattr(gap, "sf") and hasattr(gap, "ppf"):
-            self._law = gap
+            self._law = _read_law(plain_gap(gap))
+        elif hasattr(gap, "ppf"):
+            # A law that could not be written down could not be saved either.
+            self._law = _read_law(plain_gap(gap))
         elif isinstance(gap, Sequence | np.ndarray) and not isinstance(gap, str):
             sample = checks.finite("checkpoint_gap", checks.array("checkpoint_gap", gap, (None,)))
             self._sample = np.sort(np.floor(sample)).astype(np.int64)
@@ -96,15 +97,17 @@ def _read_law(gap: Mapping[str, Any]) -> Any:
     from scipy import stats
 
     name = gap.get("law")
+    if name is None:
+        raise InputError("checkpoint_gap", "is no frozen law of scipy.stats", _REMEDY)
     family = getattr(stats, name, None) if isinstance(name, str) else None
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
         known = [each for each in dir(stats) if hasattr(getattr(stats, each), "ppf")]
         raise InputError("checkpoint_gap", f"{name!r} is no law", nearest(name, known))
     try:
         law = family(*gap.get("args", ()), **gap.get("kwds", {}))
-        if not math.isfinite(law.ppf(0.5)):
+        if not math.isfinite(float(law.ppf(0.5))):
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, AttributeError):
         raise InputError(
             "checkpoint_gap", f"{dict(gap)} are not parameters of {name}", "see scipy.stats"
         ) from None
@@ -113,13 +116,22 @@ def _read_law(gap: Mapping[str, Any]) -> Any:
 
 def plain_gap(gap: Any) -> Any:
     """Return a gap as JSON or an array can hold it; a law becomes its name and its numbers."""
-    if not (hasattr(gap, "sf") and hasattr(gap, "ppf")):
+    if isinstance(gap, Mapping) and "law" in gap:
+        name, args, kwds = gap["law"], gap.get("args", ()), gap.get("kwds", {})
+    elif not hasattr(gap, "ppf"):
         return gap
-    return {
-        "law": gap.dist.name,
-        "args": [float(each) for each in gap.args],
-        "kwds": {name: float(each) for name, each in gap.kwds.items()},
-    }
+    elif not hasattr(gap, "kwds"):  # not frozen: no numbers yet
+        return {"law": None}
+    else:
+        name, args, kwds = getattr(gap.dist, "name", None), gap.args, gap.kwds
+    try:
+        return {
+            "law": name,
+            "args": [float(each) for each in args],
+            "kwds": {key: float(each) for key, each in kwds.items()},
+        }
+    except TypeError:  # parameters that are arrays: many laws at once
+        return {"law": None}
 
 
 class Schedule:

@@ -94,7 +94,7 @@ class Guarded:
         proposal = self.policy.select(*_given(context))
         names: dict[str, Any] = {"proposal": proposal, "baseline": chosen}
         if self._population:
-            names = {"proposal": _MINE, "baseline": _THEIRS}
+            names = {"proposal": _MINE, "baseline": self.guard.parameters.get("baseline", _THEIRS)}
         self.decision = self.guard.decide(**names, baseline_mean=baseline_mean)
         if not self._population:
             return self.decision.action

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from handrail.conservative.baseline import CONSTANT, GIVEN, WITHIN
 from handrail.errors import InputError
@@ -28,14 +29,14 @@ class Known(NamedTuple):
     @property
     def fixed(self) -> bool:
         """Whether one constant mean was agreed on, so that no round may say another."""
-        return self.code != GIVEN or self.learned
+        return self.code != GIVEN
 
 
 def baseline_interval(units: Units, value: object) -> tuple[float, float]:
     """Check a mean or an interval for it; return both ends in inner units."""
     if isinstance(value, str):
         raise InputError("baseline_mean", f"{value!r} is not known", _REMEDY)
-    if isinstance(value, Iterable):
+    if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim > 0):
         pair = list(value)
         if len(pair) != 2:
             raise InputError("baseline_mean", f"{value!r} is no pair", _REMEDY)

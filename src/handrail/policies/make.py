@@ -101,7 +101,7 @@ def make_policy(
         learns) and "schedule" (random gaps) under `union`, as far as there are any; equal by
         default.
     tightest_at : float
-        The number of rewards at which mixture boundaries are tightest; 1000 by default, 30 for
+        The number of rewards at which mixture boundaries are tightest; 1000 by default, 10 for
         HANDRAIL and LinHANDRAIL.
     clip : {"zero", "none"}, default="zero"
         Whether the past term is cut at 0.
@@ -112,8 +112,9 @@ def make_policy(
     checkpoint_gap : int, frozen distribution, array_like or mapping
         In place of it: checkpoints come when somebody says so (`Policy.checkpoint`), no sooner
         after each other than this; or after gaps with this law (of `scipy.stats`, or
-        ``{"law": "poisson", "args": [50]}``), independent of what is played; or with the law of
-        this sample. 1 is for checkpoints that an adversary chooses.
+        ``{"law": "poisson", "args": [50]}``), independent of what is played; or with the law that
+        is all of this sample: a gap shorter than its shortest voids the promise. 1 is for
+        checkpoints that an adversary chooses.
     baseline_lower : float
         A lower bound on every future baseline mean; by default `baseline_mean`, the lower end of
         its interval, or 0 where it is learned.
@@ -122,7 +123,8 @@ def make_policy(
         taken out of delta.
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
-        one), or from their known mean, as a reward without noise (default of LinHANDRAIL).
+        one), or from their known mean, as a reward without noise (default of LinHANDRAIL; the mean
+        is then held to be linear in the features like all others).
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, NoGuaranteeWarning
 from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.defaults import refuse_unused, required, resolve, spent_on
+from handrail.policies.defaults import MOST_ARMS, refuse_unused, required, resolve, spent_on
 from handrail.policies.gaps import Schedule, make_schedule
 from handrail.policies.knowledge import Known, know
 from handrail.policies.linear_bounds import linear_bounds
@@ -86,7 +86,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     units = make_units(given["reward_range"], given["mean_range"])
     actions, dim, features = _shape(algorithm, given, units)
     known = know(algorithm, given["baseline_mean"], units, varying=actions is None)
-    width = _width(given["width"], algorithm, dim, actions is not None)
+    width = _width(given["width"], algorithm, dim, actions or 0)
     cumulative = checks.one_of("cumulative", given["cumulative"], CUMULATIVE_BOUNDS)
     _check_bounded(algorithm, units, width, cumulative, known.learned)
     # Nothing but `ucb1` does without noise and delta, and a martingale needs them beside it.
@@ -212,7 +212,7 @@ def _check_bounded(
         )
 
 
-def _width(value: object, algorithm: Algorithm, dim: int, fixed: bool) -> str:
+def _width(value: object, algorithm: Algorithm, dim: int, arms: int) -> str:
     if algorithm.estimator == "none":
         return "mixture" if value is None else checks.one_of("width", value, ("mixture", "kl"))
     if algorithm.estimator != "linear":
@@ -220,8 +220,10 @@ def _width(value: object, algorithm: Algorithm, dim: int, fixed: bool) -> str:
     if value is None:
         return "paper" if dim > 1 else "determinant"
     width = checks.one_of("width", value, ELLIPSOID_WIDTHS)
-    if width == "intersection" and not fixed:
-        raise InputError("width", "'intersection' needs fixed arms", "use 'determinant'")
+    if width == "intersection" and not 0 < arms <= MOST_ARMS:
+        raise InputError(
+            "width", f"'intersection' needs fixed arms, at most {MOST_ARMS}", "use 'determinant'"
+        )
     if width == "paper" and dim == 1:
         raise InputError(
             "width", "'paper' is not a confidence width in dimension 1", "use 'determinant'"
@@ -255,7 +257,9 @@ def _levels(
     spent = 0.0
     if given["baseline_delta"] is not None:
         spent = checks.share("baseline_delta", given["baseline_delta"])
-        if learned or not isinstance(given["baseline_mean"], Sequence) or spent >= delta:
+        told = given["baseline_mean"]
+        pairs = told is None or isinstance(told, tuple | list | np.ndarray)
+        if learned or not pairs or spent >= delta:
             raise InputError(
                 "baseline_delta",
                 f"{spent:g} is no part of delta {delta:g} that an interval could take",
@@ -321,11 +325,12 @@ def _baseline_lower(
 
 def _lessons(value: object, known: Known) -> int:
     """Say what is learned from baseline rounds: nothing, their rewards, or their known mean."""
-    if known.learned or value is True:
+    if isinstance(value, bool | np.bool_):
+        return FROM_REWARDS if known.learned or value else NOTHING
+    if value != "mean":
+        raise InputError("learn_baseline", f"{value!r} is not known", "pass True, False or 'mean'")
+    if known.learned:
         return FROM_REWARDS
-    if value is False:
-        return NOTHING
-    checks.one_of("learn_baseline", value, ("mean",))
     return NOTHING if known.code == CONSTANT else FROM_MEANS
 
 

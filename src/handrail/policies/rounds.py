@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from handrail import checks
+from handrail.conservative.baseline import FROM_MEANS
 from handrail.errors import InputError
 from handrail.estimators.contexts import lanes, load_features
 from handrail.policies.knowledge import baseline_interval
@@ -74,6 +75,13 @@ def check_round(
         )
     other = settings.baseline not in (None, played)
     low, high = _mean(settings, baseline_mean, other)
+    taught = rows is None and settings.lessons == FROM_MEANS
+    if taught and (other or (low, high) != (settings.known.low, settings.known.high)):
+        raise InputError(
+            "baseline" if other else "baseline_mean",
+            "is not the agreed one, whose mean the model is taught",
+            "leave it out of decide(), or make the policy with learn_baseline=False",
+        )
     return Round(rows, played, low, high, truth)
 
 
@@ -95,7 +103,14 @@ def _guarded(
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=action")
     names = (action_name("baseline", named), action_name("proposal", proposal))
-    low, high = _mean(settings, baseline_mean, other=False)
+    other = settings.baseline is not None and names[0] != settings.baseline
+    if other and settings.known.learned:
+        raise InputError(
+            "baseline",
+            f"{names[0]!r} is not the one whose mean is learned",
+            "make a guard for each baseline",
+        )
+    low, high = _mean(settings, baseline_mean, other)
     return Round(None, 0, low, high, _NO_TRUTH, names)
 
 
@@ -114,13 +129,13 @@ def _mean(settings: Settings, baseline_mean: object, other: bool) -> tuple[float
         raise InputError("baseline_mean", "is not known for this round", "pass baseline_mean=...")
     else:
         low, high = known.low, known.high
-    if low < settings.baseline_lower and not known.fixed:
+    if high < settings.baseline_lower and not known.fixed:
         raise InputError(
             "baseline_mean",
-            f"{settings.units.outward(low):g} is below baseline_lower",
+            f"{settings.units.outward(high):g} is below baseline_lower",
             "declare a baseline_lower that holds in every round",
         )
-    return low, high
+    return max(low, settings.baseline_lower) if not known.fixed else low, high
 
 
 def _features(settings: Settings, features: ArrayLike | None) -> Floats | None:

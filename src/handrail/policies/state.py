@@ -77,6 +77,8 @@ class State:
     def decide(self, given: Round, copy: str) -> Choice:
         """Settle what is due, choose, count the round and keep it if it awaits a reward."""
         number = self.round + 1
+        if self.model.gone.size > 0 and given.baseline >= 0 and self.model.gone[given.baseline]:
+            raise InputError("baseline", f"arm {given.baseline} was retired", "name another arm")
         due = self.due()
         if due:
             # Settling changes the state: bad features must be found before, not by the model.
@@ -125,6 +127,13 @@ class State:
             raise InputError(
                 "checkpoint", f"round {self.round} is no new one", "report a checkpoint once"
             )
+        least = schedule.law.least
+        if least is not None and self.round < self.latest_checkpoint + least:
+            raise InputError(
+                "checkpoint",
+                f"round {self.round} is sooner than the agreed gap of {least} rounds",
+                "the promise did not cover it: make a policy with a smaller checkpoint_gap",
+            )
         passed = int(ledger["checkpoints"][0]) + 1
         ledger["checkpoints"] = passed
         ledger["checkpoint"] = schedule.assured(passed, self.round)
@@ -151,6 +160,8 @@ class State:
         index = checks.index("arm", arm, settings.actions)
         if index == settings.baseline:
             raise InputError("arm", f"action {index} is the baseline", "retire another arm")
+        if int(self.model.gone.sum()) + 1 >= settings.actions and not self.model.gone[index]:
+            raise InputError("arm", f"action {index} is the last one", "add another arm first")
         self.model.gone[index] = 1
 
     def due(self) -> list[OpenRound]:
@@ -231,25 +242,31 @@ class State:
         for i in range(int(_number(document.get("added", 0), "added", whole=True))):
             rows = arrays.get(_ADDED_FEATURES)
             self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
-        _restore_model(self.model, document["ledger"], arrays)
+        _restore_model(self.model, document["ledger"], arrays, document["version"] == 1)
         self.open = _restore_open(document["open"], arrays, self.model)
         self.round = int(self.model.ledger["rounds"][0])
-        self.latest_checkpoint = int(document.get("latest_checkpoint", 0))
+        latest = _number(document.get("latest_checkpoint", 0), "latest_checkpoint", whole=True)
+        if not 0 <= latest <= self.round:
+            raise ValueError("latest_checkpoint is no round")
+        self.latest_checkpoint = int(latest)
         return self.settings
 
 
-def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays) -> None:
+def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, old: bool) -> None:
     """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
-    if sorted({**dict.fromkeys(_LATER, 0), **ledger}) != sorted(_FIELDS):
+    if old:
+        ledger = {**dict.fromkeys(_LATER, 0), **ledger}
+    if sorted(ledger) != sorted(_FIELDS):
         raise ValueError("the ledger has other fields")
-    ledger = {**dict.fromkeys(_LATER, 0), **ledger}
+    if not ledger["variation"] >= 0.0:
+        raise ValueError("the variation is negative")
     for name in _FIELDS:
         whole = LEDGER[name].kind == "i"
         model.ledger[name] = _number(ledger[name], f"ledger.{name}", whole=whole)
         if whole and ledger[name] < 0:
             raise ValueError(f"ledger.{name} is negative")
     for name, have in model.arrays().items():
-        if name in _NEW_ARRAYS and f"model/{name}" not in arrays:
+        if old and name in _NEW_ARRAYS:
             continue
         saved = arrays[f"model/{name}"]
         if saved.shape != have.shape or saved.dtype != have.dtype:

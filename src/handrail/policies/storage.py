@@ -100,7 +100,7 @@ def plain_parameter(value: Any) -> Any:
     if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
         return [float(each) for each in value]  # an interval or a range, as JSON gives it back
     if isinstance(value, Mapping) and "law" in value:
-        return {**value, "args": [float(each) for each in value.get("args", ())]}
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain_parameter(each) for key, each in value.items()}
     if isinstance(value, int | float | str):

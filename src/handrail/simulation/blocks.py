@@ -220,7 +220,7 @@ def blocks(experiment: Experiment, block: int | None = None) -> Iterator[tuple[s
     }
     for contender in experiment.contenders:
         row = contender.row
-        parts = [row.estimator, row.past, row.selection, row.schedule]
+        parts = [row.estimator, row.past, row.selection, row.schedule, dict(row.preset)]
         chosen = policy_parameters(experiment, contender)
         code = proposer_digest(chosen["proposer"]) if "proposer" in chosen else ""
         for problem in range(experiment.problems):

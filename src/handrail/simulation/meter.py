@@ -224,9 +224,14 @@ def observe_context(meter: Meter, now: int, mean: float, best: float, baseline_m
 
 @lean
 def observe_checkpoint(meter: Meter, ledger: Ledger, checkpoints: Ints, budget: float) -> None:
-    """Take in the budget after a round, if that is the next of these checkpoints."""
+    """Take in the budget after a round, if that is the next of these checkpoints.
+
+    After the last of them every round is one.
+    """
+    if checkpoints.size == 0:
+        return
     passed = ledger.checkpoints
-    if passed < checkpoints.size and checkpoints[passed] == ledger.rounds:
+    if passed == checkpoints.size or checkpoints[passed] == ledger.rounds:
         meter.smallest_at_checkpoints = min(meter.smallest_at_checkpoints, budget)
 
 
