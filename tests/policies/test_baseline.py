@@ -152,3 +152,33 @@ def test_the_known_mean_teaches_without_a_reward() -> None:
     theta = np.linalg.solve(0.5 * np.eye(3) + np.outer(phi, phi), 0.55 * phi)
     np.testing.assert_allclose(policy._state.model.arrays()["theta"], theta, rtol=1e-12)
     assert policy._state.model.ledger["rewards"][0] == 0
+
+
+def test_what_is_taught_is_the_agreed_mean() -> None:
+    """Over fixed arms a linear mean cannot change: another one is refused, not learned."""
+    policy = make("LinHANDRAIL", "features")
+    for given in ({"baseline_mean": 0.7}, {"baseline": 2, "baseline_mean": 0.6}):
+        with pytest.raises(InputError, match="learn_baseline=False"):
+            policy.decide(**given)
+    assert policy.decide(baseline_mean=0.55).round == 1
+    free = make("LinHANDRAIL", "features", learn_baseline=False)
+    assert free.decide(baseline=2, baseline_mean=0.6).round == 1
+
+
+def test_an_interval_above_its_floor() -> None:
+    """baseline_lower bounds every mean: of an interval, what is below it is cut off."""
+    policy = make("CLUCB2T", "dim", alpha=0.25, baseline_lower=0.45)
+    given: dict[str, Any] = {"features": FEATURES, "baseline": 1}
+    assert policy.explain(**given, baseline_mean=(0.4, 0.6)).round == 1
+    with pytest.raises(InputError, match="below baseline_lower"):
+        policy.decide(**given, baseline_mean=(0.3, 0.4))
+
+
+def test_pairs_of_other_kinds() -> None:
+    pair = make("CUCB2", "arms", baseline_mean=np.array([0.4, 0.6]), baseline_delta=0.01)
+    assert pair.decide().upper == pytest.approx(0.6)
+    assert make("CUCB2", "arms", baseline_mean=np.array(0.5)).decide().upper == 0.5
+    with pytest.raises(InputError):
+        make("CUCB2", "arms", baseline_mean={0.4, 0.6})
+    told = make("CLUCB2", "dim", baseline_delta=0.01)
+    assert told.failure_probability == pytest.approx(0.1)

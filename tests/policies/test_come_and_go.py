@@ -139,3 +139,36 @@ def test_what_cannot_come_or_go() -> None:
             call()
         assert caught.value.field == field
     assert state(policy) == before
+
+
+def test_the_last_arm_stays_and_a_retired_baseline_is_refused() -> None:
+    free = handrail.make_policy("UCB", arms=2, delta=0.1, reward_range=(0, 1))
+    free.retire_arm(0)
+    with pytest.raises(InputError, match="last one"):
+        free.retire_arm(1)
+    assert {d.action for d in play(free, 20)} == {1}
+    policy = make("CUCB2", "arms")
+    policy.retire_arm(2)
+    with pytest.raises(InputError, match="was retired") as caught:
+        policy.decide(baseline=2, baseline_mean=0.4)
+    assert caught.value.field == "baseline"
+
+
+def test_reasons_when_only_the_baseline_is_left() -> None:
+    policy = make("HANDRAIL", "arms", arms=2)
+    policy.retire_arm(0)
+    decision = policy.decide()
+    assert decision.explanation["most_optimistic"] is None
+    assert "is the only one" in decision.reason
+
+
+def test_many_arms_in_few_dimensions_keep_their_own_means() -> None:
+    """More arms than squared dimensions: where arms are stored changes no bound."""
+    features = np.random.default_rng(0).uniform(0.1, 0.9, (10, 2))
+    changes: dict[str, Any] = {"features": features, "alpha": 0.9}
+    cut = make("LinHANDRAIL", "features", **changes)
+    whole = make("LinHANDRAIL", "features", width="determinant", **changes)
+    for policy in (cut, whole):
+        learn(policy, 400, dict.fromkeys(range(10), 0.7))
+    one, two = cut.decide(), whole.decide()
+    assert one.upper - one.lower < two.upper - two.lower

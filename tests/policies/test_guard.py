@@ -303,3 +303,16 @@ def test_parts_by_hand_need_no_preset() -> None:
     for mean in (0.5, "learned"):
         policy = handrail.make_policy(row, baseline_mean=mean, **told)
         assert policy.decide(proposal=1).action == 0
+
+
+def test_another_baseline_needs_its_own_mean() -> None:
+    told: dict[str, Any] = {"alpha": 0.2, "delta": 0.1, "reward_range": (0, 1)}
+    known = handrail.guard(baseline="a", baseline_mean=0.5, **told)
+    with pytest.raises(InputError) as caught:
+        known.decide(proposal="b", baseline="c")
+    assert caught.value.field == "baseline_mean"
+    assert known.decide(proposal="b", baseline="c", baseline_mean=0.7).round == 1
+    learned = handrail.guard(baseline="a", baseline_mean="learned", **told)
+    with pytest.raises(InputError) as caught:
+        learned.decide(proposal="b", baseline="c")
+    assert caught.value.field == "baseline"

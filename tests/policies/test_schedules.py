@@ -149,3 +149,29 @@ def test_gaps_are_drawn_from_their_law() -> None:
     assert min(drawn) == 25
     assert max(drawn) > 25
     assert {GapLaw([3, 5]).draw(random) for _ in range(100)} == {3, 5}
+
+
+def test_a_checkpoint_sooner_than_agreed_is_refused() -> None:
+    policy = gaps(checkpoint_gap=50)
+    play(policy, 20)
+    before = state(policy)
+    with pytest.raises(InputError, match="sooner than the agreed gap"):
+        policy.checkpoint()
+    assert state(policy) == before
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        stats.poisson,
+        stats.poisson([50, 60]),
+        stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5])),
+        stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5]))(),
+        stats.poisson(-5),
+    ],
+    ids=["unfrozen", "two", "custom", "frozen custom", "impossible"],
+)
+def test_laws_that_could_not_be_saved_are_refused(law: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        gaps(checkpoint_gap=law)
+    assert caught.value.field == "checkpoint_gap"

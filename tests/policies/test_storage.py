@@ -335,3 +335,12 @@ def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
     )
     one = [policy.decide(**given).margin for _ in range(20)]
     assert one == [again.decide(**given).margin for _ in range(20)]
+
+
+def test_version_2_has_to_be_whole(saved: Path) -> None:
+    def without(document: dict[str, Any], members: dict[str, bytes]) -> None:
+        del document["ledger"]["variation"]
+
+    rewrite(saved, without)
+    with pytest.raises(InputError, match="other fields"):
+        handrail.load_policy(saved)
