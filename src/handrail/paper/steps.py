@@ -175,7 +175,7 @@ def _means() -> Ladder:
 
 
 def _linear(name: str, policy: Mapping[str, Any], of: str) -> Ladder:
-    found = resolve(algorithm("LinHANDRAIL"), {**DEFAULTS, "features": ()})
+    found = resolve(algorithm("LinHANDRAIL"), {**DEFAULTS, "features": [[0.0]]})
     boundary = {"cumulative": found["cumulative"], "tightest_at": found["tightest_at"]}
     ridge, lesson = f"{found['ridge']} ridge", "baseline's mean known"
     climbed = _climb(
