@@ -1,4 +1,4 @@
-"""The sixteen algorithms as four choices each (docs/algorithms.md, "The catalogue")."""
+"""The algorithms as four choices each (docs/algorithms.md, "The catalogue")."""
 
 from __future__ import annotations
 

@@ -157,7 +157,8 @@ def test_the_known_mean_teaches_without_a_reward() -> None:
 def test_what_is_taught_is_the_agreed_mean() -> None:
     """Over fixed arms a linear mean cannot change: another one is refused, not learned."""
     policy = make("LinHANDRAIL", "features")
-    for given in ({"baseline_mean": 0.7}, {"baseline": 2, "baseline_mean": 0.6}):
+    others: list[dict[str, Any]] = [{"baseline_mean": 0.7}, {"baseline": 2, "baseline_mean": 0.6}]
+    for given in others:
         with pytest.raises(InputError, match="learn_baseline=False"):
             policy.decide(**given)
     assert policy.decide(baseline_mean=0.55).round == 1
