@@ -155,15 +155,15 @@ def test_the_known_mean_teaches_without_a_reward() -> None:
 
 
 def test_what_is_taught_is_the_agreed_mean() -> None:
-    """Over fixed arms a linear mean cannot change: another one is refused, not learned."""
+    """Over fixed arms a linear mean cannot change: another one is not learned."""
     policy = make("LinHANDRAIL", "features")
     others: list[dict[str, Any]] = [{"baseline_mean": 0.7}, {"baseline": 2, "baseline_mean": 0.6}]
     for given in others:
-        with pytest.raises(InputError, match="learn_baseline=False"):
-            policy.decide(**given)
-    assert policy.decide(baseline_mean=0.55).round == 1
-    free = make("LinHANDRAIL", "features", learn_baseline=False)
-    assert free.decide(baseline=2, baseline_mean=0.6).round == 1
+        assert policy.decide(**given).event == "baseline"
+    ledger = policy._state.model.ledger
+    assert (ledger["rows"][0], ledger["waiting"][0], ledger["lessons"][0]) == (0, 0, 0)
+    assert policy.decide().event == "baseline"
+    assert (ledger["rows"][0], ledger["waiting"][0], ledger["lessons"][0]) == (1, 0, 1)
 
 
 def test_an_interval_above_its_floor() -> None:

@@ -7,10 +7,12 @@ below 8e-6. Seeds are fixed.
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -215,8 +217,13 @@ print([digest.hex() for digest in _tables(runs=5)])
 
 
 def test_another_process() -> None:
+    home = str(Path(__file__).resolve().parent.parent)
     answer = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, check=True, text=True
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([home, os.environ.get("PYTHONPATH", "")])},
     )
     assert answer.stdout.strip() == str([digest.hex() for digest in _tables(runs=5)])
 

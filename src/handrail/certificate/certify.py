@@ -155,7 +155,7 @@ def certify(
     --------
     >>> found = certify("CUCB2", "loud", alpha=0.3, delta=0.2, runs=200, rounds=300)
     >>> found.violations, found.holds, found.verdict
-    (0, True, 'holds')
+    (2, True, 'holds')
     """
     row = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
     promise = checks.share("alpha", alpha), checks.share("delta", delta)

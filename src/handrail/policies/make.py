@@ -124,7 +124,8 @@ def make_policy(
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
         one), or from their known mean, as a reward without noise (default of LinHANDRAIL; the mean
-        is then held to be linear in the features like all others).
+        is then held to be linear in the features like all others). Over fixed arms only the agreed
+        baseline with its agreed mean teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.
@@ -162,13 +163,14 @@ def make_policy(
     >>> decision.round, decision.action, decision.event
     (5, 1, 'optimistic')
 
-    A baseline whose mean nobody knows, and checkpoints that come no sooner than every 50 rounds:
+    A baseline whose mean nobody knows, and checkpoints that come no sooner than every 50 rounds,
+    so that the first rounds are free:
 
     >>> policy = make_policy("HANDRAILT", arms=3, baseline=0, baseline_mean="learned", alpha=0.2,
     ...                      delta=0.05, reward_range=(0, 1), checkpoint_gap=50)
     >>> decision = policy.decide()
     >>> decision.event, decision.awaits_reward
-    ('baseline', True)
+    ('optimistic', True)
     """
     given: dict[str, Any] = dict(locals())
     row = given.pop("name")

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from handrail import checks
-from handrail.conservative.baseline import FROM_MEANS
 from handrail.errors import InputError
 from handrail.estimators.contexts import lanes, load_features
 from handrail.policies.knowledge import baseline_interval
@@ -75,13 +74,6 @@ def check_round(
         )
     other = settings.baseline not in (None, played)
     low, high = _mean(settings, baseline_mean, other)
-    taught = rows is None and settings.lessons == FROM_MEANS
-    if taught and (other or (low, high) != (settings.known.low, settings.known.high)):
-        raise InputError(
-            "baseline" if other else "baseline_mean",
-            "is not the agreed one, whose mean the model is taught",
-            "leave it out of decide(), or make the policy with learn_baseline=False",
-        )
     return Round(rows, played, low, high, truth)
 
 

@@ -99,10 +99,21 @@ class State:
             features = self.model.chosen(given, action)
             self.open[number] = OpenRound(number, action, held, choice[PROMISE], features, copy)
         elif lessons == FROM_MEANS and given.floor == given.mean:
-            features = self.model.chosen(given, action)
-            self.model.reward(OpenRound(number, action, held, 0.0, features, copy), given.mean)
+            if self._is_agreed(given):
+                features = self.model.chosen(given, action)
+                lesson = OpenRound(number, action, held, 0.0, features, copy)
+                self.model.reward(lesson, given.mean)
+            else:
+                waive(self.model.ledger, held, 0.0)
         self._whole = True
         return choice
+
+    def _is_agreed(self, given: Round) -> bool:
+        """Say whether a mean may be taught: over fixed arms, a linear mean cannot change."""
+        settings = self.settings
+        if settings.actions is None:
+            return True
+        return given.baseline == settings.baseline and given.mean == settings.known.high
 
     def _await_checkpoint(self) -> None:
         """Tell the ledger of the next checkpoint, where it does not follow from the round."""
