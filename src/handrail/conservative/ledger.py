@@ -18,6 +18,7 @@ __all__ = [
     "constant_need",
     "need",
     "record_decision",
+    "record_earned",
     "record_holds",
     "record_lesson",
     "record_missed",
@@ -130,6 +131,15 @@ def record_lesson(ledger: Ledger, reward: float) -> None:
     ledger.waiting -= 1
     ledger.lessons += 1
     ledger.lesson, ledger.lesson_rest = add(ledger.lesson, ledger.lesson_rest, reward)
+
+
+@lean
+def record_earned(ledger: Ledger, held: bool, promise: float, reward: float) -> None:
+    """Take a round's reward: held, it is a baseline round that is learned from."""
+    if held:
+        record_lesson(ledger, reward)
+    else:
+        record_reward(ledger, promise, reward)
 
 
 @lean

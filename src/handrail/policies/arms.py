@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from handrail.compiled import lean
 from handrail.conservative.baseline import CONSTANT, FROM_REWARDS
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import record_lesson, record_reward
+from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire
@@ -68,10 +68,7 @@ def reward_arms(
     reward: float,
 ) -> None:
     """Take a reward into the ledger and the arm's mean; held: it is a baseline round's."""
-    if held:
-        record_lesson(ledger_[0], reward)
-    else:
-        record_reward(ledger_[0], promise, reward)
+    record_earned(ledger_[0], held, promise, reward)
     learn_mean(counts, sums, arm, reward)
 
 

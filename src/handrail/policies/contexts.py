@@ -9,7 +9,7 @@ from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, inlined
 from handrail.conservative.baseline import WITHIN
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import add, record_lesson, record_reward
+from handrail.conservative.ledger import add, record_earned
 from handrail.conservative.past import (
     LARGER,
     NONE,
@@ -251,10 +251,7 @@ def reward_contexts(
 ) -> bool:
     """Take a reward into the ledger and the regression; say whether it is time to `refresh`."""
     ledger = ledger_[0]
-    if held:
-        record_lesson(ledger, reward)
-    else:
-        record_reward(ledger, promise, reward)
+    record_earned(ledger, held, promise, reward)
     response, theta, step = vectors[RESPONSE], vectors[THETA], vectors[STEP]
     learn_context(ledger, design, rows, inverse, response, theta, step, features, reward)
     return bool(ledger.rows % rebuild_every == 0)
@@ -281,10 +278,7 @@ def reward_columns(
     up to date.
     """
     ledger = ledger_[0]
-    if held:
-        record_lesson(ledger, reward)
-    else:
-        record_reward(ledger, promise, reward)
+    record_earned(ledger, held, promise, reward)
     square = room[SQUARE, action]
     learn_known(
         rules_[0],

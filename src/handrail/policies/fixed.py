@@ -12,7 +12,7 @@ from handrail.bounds.ellipsoid import INTERSECTION
 from handrail.compiled import compiled, lean
 from handrail.conservative.baseline import WITHIN
 from handrail.conservative.choice import ACTION, Choice, conclude
-from handrail.conservative.ledger import record_lesson, record_reward
+from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import (
     LARGER,
     MARTINGALE,
@@ -183,10 +183,7 @@ def reward_fixed(
 ) -> None:
     """Take a reward into the ledger and the regression, computed afresh now and then."""
     ledger = ledger_[0]
-    if held:
-        record_lesson(ledger, reward)
-    else:
-        record_reward(ledger, promise, reward)
+    record_earned(ledger, held, promise, reward)
     learn_mean(counts, sums, arm, reward)
     learn_fixed(ledger, means, gram, cross, arm, reward)
     if ledger.rows % rebuild_every == 0:

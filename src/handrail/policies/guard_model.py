@@ -14,7 +14,7 @@ from handrail.bounds.mixture import two_sided_mixture
 from handrail.compiled import lean
 from handrail.conservative.baseline import CONSTANT, FROM_REWARDS, allowance, held_margin, required
 from handrail.conservative.choice import Choice
-from handrail.conservative.ledger import record_decision, record_lesson, record_reward
+from handrail.conservative.ledger import record_decision, record_earned
 from handrail.conservative.past import NONE, current_boundary, martingale
 from handrail.conservative.selection import BASELINE_EVENT, OPTIMISTIC_EVENT
 from handrail.policies.model import Arrays, OpenRound
@@ -96,10 +96,7 @@ def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean
 @lean
 def reward_guard(ledger_: Record, held: bool, promise: float, reward: float) -> None:
     """Take a reward into the ledger; held: it is a baseline round's."""
-    if held:
-        record_lesson(ledger_[0], reward)
-    else:
-        record_reward(ledger_[0], promise, reward)
+    record_earned(ledger_[0], held, promise, reward)
 
 
 class GuardModel:
