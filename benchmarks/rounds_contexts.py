@@ -59,6 +59,10 @@ def _player(name: str, actions: int, dim: int, rounds: int) -> entries.Entry:
     return entry(experiment, contender, 0)
 
 
+_TOLD = 4
+"""What comes last: the interval of the baseline's mean, and the checkpoints."""
+
+
 def _capture(player: entries.Entry, size: int) -> list[Any]:
     """Return what the engine gives its compiled rounds for the first portion of a run."""
     with mock.patch.object(entries, "run_contexts") as seen:
@@ -73,7 +77,9 @@ def _engine(given: list[Any], alpha: float, times: int) -> float:
     model = ContextModel(given[0])
     learned = [model.design, model.rows, model.inverse, model.vectors]
     meter = new_meter(alpha, int(given[0]["checkpoint_every"][0]))
-    fresh = [given[0], model.ledger, meter, *given[_COLUMNS : -len(learned)], *learned]
+    told = given[-_TOLD:]
+    brought = given[_COLUMNS : -len(learned) - _TOLD]
+    fresh = [given[0], model.ledger, meter, *brought, *learned, *told]
     return timed(lambda: [run_contexts(*fresh) for _ in range(times)])
 
 
