@@ -20,7 +20,7 @@ import pytest
 from scipy import stats
 
 import handrail
-from handrail import Contender, InputError
+from handrail import Contender
 from handrail.counter import children, root
 from handrail.environments.problem import ContextProblem, FixedProblem
 from handrail.environments.rewards import REWARDS, draw
@@ -29,8 +29,6 @@ from handrail.simulation.experiment import Experiment
 from handrail.simulation.proposers.registry import (
     make_proposer,
     proposer_digest,
-    proposer_name,
-    register_proposer,
     unguarded,
 )
 from handrail.simulation.simulate import make_experiment
@@ -334,90 +332,3 @@ def test_over_contexts_they_keep_the_promise() -> None:
     assert int(np.sum(kept["smallest_budget"].to_numpy() < -1e-9)) <= MOST
     alone = _runs("contextual-linear", Contender(unguarded("alone"), proposer), **hard)
     assert np.mean(alone["smallest_budget"].to_numpy() < -1e-9) > 0.5
-
-
-# -- refusals --------------------------------------------------------------------------------
-
-
-def test_names() -> None:
-    assert proposer_name(proposing.Last) == "simulation.proposing:Last"
-    register_proposer("last", proposing.Last)
-    assert proposer_name("last") == "simulation.proposing:Last"
-    both = handrail.simulate("bernoulli", algorithms=["GUARD"], rounds=20, proposer="last")
-    again = handrail.simulate("bernoulli", algorithms=["GUARD"], rounds=20, proposer=proposing.Last)
-    assert bits(both) == bits(again)
-    table = handrail.simulate(
-        "bernoulli",
-        algorithms=["UCB", "GUARD"],
-        rounds=5,
-        parameters={"GUARD.proposer": "thompson"},
-    )
-    assert set(table["proposer"].to_pylist()) == {None, "thompson"}
-
-
-@pytest.mark.parametrize(
-    ("proposer", "reason"),
-    [
-        (lambda arms, seed: proposing.Last(arms, seed + 1), "no name under which"),
-        ("tompson", "is not known"),
-        ("simulation.proposing:Nobody", "cannot be imported"),
-        ("nowhere.at_all:Last", "cannot be imported"),
-        (":Last", "cannot be imported"),
-        ("simulation.proposing:NOT_CALLABLE", "cannot be called"),
-        (3, "neither a name nor a factory"),
-    ],
-)
-def test_no_proposer(proposer: Any, reason: str) -> None:
-    with pytest.raises(InputError, match=reason) as caught:
-        Contender("GUARD", {"proposer": proposer})
-    assert caught.value.field == "proposer"
-
-
-@pytest.mark.parametrize(
-    ("environment", "contender", "field", "reason"),
-    [
-        ("bernoulli", Contender("GUARD"), "proposer", "is required"),
-        ("bernoulli", Contender("UCB", {"proposer": "thompson"}), "proposer", "its own"),
-        (
-            "contextual-linear",
-            Contender("GUARD", {"proposer": "thompson"}),
-            "proposer",
-            "not made for features that change",
-        ),
-        (
-            "bernoulli",
-            Contender("GUARD", {"proposer": "linear-epsilon-greedy"}),
-            "proposer",
-            "not made for arms that stay",
-        ),
-        (
-            "contextual-linear",
-            Contender("GUARD", {"proposer": "linear-epsilon-greedy", "baseline_mean": "learned"}),
-            "baseline_mean",
-            "changes with the contexts",
-        ),
-        (
-            "bernoulli",
-            Contender("GUARD", {"proposer": proposing.OutOfRange}),
-            "proposer",
-            "17 is no action",
-        ),
-        ("bernoulli", Contender("GUARD", {"proposer": proposing.Half}), "proposer", "no action"),
-        ("bernoulli", Contender("GUARD", {"proposer": proposing.Mute}), "proposer", "no update"),
-    ],
-)
-def test_refused(environment: str, contender: Contender, field: str, reason: str) -> None:
-    with pytest.raises(InputError, match=reason) as caught:
-        handrail.simulate(environment, algorithms=[contender], rounds=10)
-    assert caught.value.field == field
-
-
-def test_a_proposer_cannot_change_what_it_is_shown() -> None:
-    contender = Contender("GUARD", {"proposer": proposing.Meddler})
-    with pytest.raises(ValueError, match="read-only"):
-        handrail.simulate("contextual-linear", algorithms=[contender], rounds=10)
-
-
-def test_a_name_of_handrail_cannot_be_taken() -> None:
-    with pytest.raises(InputError, match="taken"):
-        register_proposer("thompson", proposing.Last)
