@@ -1,0 +1,1 @@
+"""Where the log lives: SQLite in a file, or PostgreSQL."""

@@ -1,0 +1,143 @@
+"""What the service asks of a database: an append-only log per policy, and little else.
+
+Snapshots, the index of idempotency keys and the index by round follow from the log; API keys are
+the only thing kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+__all__ = [
+    "KeyRow",
+    "PolicyRow",
+    "Reader",
+    "Row",
+    "SnapshotRow",
+    "Store",
+    "StoreBroken",
+    "StoreUnavailable",
+    "Writer",
+]
+
+
+class StoreUnavailable(Exception):
+    """Nothing was written, or it is not known whether it was; it may work later."""
+
+
+class StoreBroken(Exception):
+    """What was written may not be on disk (a failed fsync, a corrupt file): stop, do not lie."""
+
+
+class PolicyRow(NamedTuple):
+    """A policy: the number that its rows carry, and its name."""
+
+    number: int
+    name: str
+
+
+class Row(NamedTuple):
+    """An event as it is stored; `seq` counts from 1 without a gap."""
+
+    seq: int
+    round: int | None
+    body: bytes
+    hash: bytes
+
+
+class SnapshotRow(NamedTuple):
+    """A policy's state after an event, and that event's hash."""
+
+    seq: int
+    hash: bytes
+    body: bytes
+
+
+class KeyRow(NamedTuple):
+    """An API key: never the key itself, only a hash of its secret."""
+
+    id: str
+    role: str
+    policy: str | None
+    """The policy it is limited to."""
+    hash: bytes
+    created_at: int
+    """Microseconds since 1970."""
+    revoked_at: int | None
+
+
+class Reader(Protocol):
+    """A consistent view of what is committed."""
+
+    def policies(self, after: str = "", limit: int = 1_000_000) -> list[PolicyRow]:
+        """Return policies in the order of their names, those after a name."""
+
+    def find(self, name: str) -> PolicyRow | None:
+        """Return the policy of this name."""
+
+    def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
+        """Return a policy's events in order, those after a seq."""
+
+    def rounds(self, policy: int, first: int, last: int) -> list[Row]:
+        """Return the events of these rounds, both ends included, in the order of seq."""
+
+    def head(self, policy: int) -> Row | None:
+        """Return the last event."""
+
+    def snapshots(self, policy: int) -> list[SnapshotRow]:
+        """Return what snapshots there are, the newest first."""
+
+    def keyed(self, policy: int, key: str) -> Row | None:
+        """Return the event that an idempotency key was used for, if it is still kept."""
+
+    def keys(self) -> list[KeyRow]:
+        """Return all API keys, revoked ones too."""
+
+
+class Writer(Reader, Protocol):
+    """A transaction: everything in it is committed at its end, or nothing is."""
+
+    def lock(self, policies: Sequence[int]) -> None:
+        """Wait until nobody else writes to these policies; in the order of their numbers."""
+
+    def add_policy(self, name: str) -> PolicyRow | None:
+        """Add a policy; None if there is one of this name."""
+
+    def append(self, policy: int, rows: Sequence[Row]) -> None:
+        """Append events to a policy's log."""
+
+    def remember(self, policy: int, key: str, seq: int, at: int) -> None:
+        """Keep an idempotency key; one that was kept before gives way."""
+
+    def forget(self, before: int) -> None:
+        """Drop idempotency keys from before this time (microseconds since 1970)."""
+
+    def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
+        """Add a snapshot, and keep only so many of the newest."""
+
+    def add_key(self, key: KeyRow) -> None:
+        """Add an API key."""
+
+    def revoke_key(self, id: str, at: int) -> bool:
+        """Revoke an API key; False if there is none of this id, or it was revoked before."""
+
+
+class Store(Protocol):
+    """A database that is open, and of the right version."""
+
+    shared: bool
+    """Whether other processes may append to the same logs (PostgreSQL)."""
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """Begin a transaction: on disk when the block ends, undone if it raises.
+
+        Raises `StoreUnavailable` or `StoreBroken`. For one thread at a time.
+        """
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """Begin to read, from any thread."""
+
+    def close(self) -> None:
+        """Let go of the database."""
