@@ -23,22 +23,27 @@ from handrail.records import Floats, Ledger, Rules
 __all__ = [
     "ACTION",
     "EVENT",
+    "FLOOR",
     "LEADER",
     "LEADER_LOWER",
     "LEADER_MARGIN",
     "LEADER_UPPER",
     "LOWER",
     "MARGIN",
+    "MEAN",
     "PROMISE",
     "SAFE",
     "UPPER",
     "Choice",
     "choose",
     "conclude",
+    "count_decision",
     "would_be_safe",
 ]
 
-Choice: TypeAlias = tuple[int, int, float, float, float, float, int, float, float, float, int]
+Choice: TypeAlias = tuple[
+    int, int, float, float, float, float, int, float, float, float, int, float, float
+]
 """A plain tuple: a named one takes longer to hand from compiled code to Python."""
 
 ACTION: Final = 0
@@ -55,6 +60,9 @@ LEADER_UPPER: Final = 8
 LEADER_LOWER: Final = 9
 SAFE: Final = 10
 """How many actions are safe."""
+FLOOR: Final = 11
+MEAN: Final = 12
+"""What the baseline's mean was taken to lie between, in the ledger too."""
 
 
 @lean
@@ -94,7 +102,8 @@ def choose(
         leader = most_optimistic(upper, -1)
         event = BASELINE_EVENT if leader == baseline else OPTIMISTIC_EVENT
         high, low = upper[leader], lower[leader]
-        return leader, event, math.nan, high, low, max(low, 0.0), leader, math.nan, high, low, 0
+        promise, nan = max(low, 0.0), math.nan
+        return leader, event, nan, high, low, promise, leader, nan, high, low, 0, floor, mean
     extra = allowance(rules, ledger)
     needed = required(rules, ledger, floor, mean)
     held = certified[baseline]
@@ -126,6 +135,8 @@ def choose(
         leader_upper,
         leader_lower,
         safe,
+        floor,
+        mean,
     )
 
 
@@ -144,7 +155,15 @@ def conclude(
     """Choose and count the round; also say whether it is a baseline round of the ledger."""
     choice = choose(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
     held = rules.past != NONE and choice[ACTION] == baseline
-    record_decision(ledger, floor, mean, held, choice[PROMISE])
+    count_decision(rules, ledger, floor, mean, held, choice[PROMISE])
+    return choice, held
+
+
+@lean
+def count_decision(
+    rules: Rules, ledger: Ledger, floor: float, mean: float, held: bool, promise: float
+) -> None:
+    """Count a decided round, also one that is taken from a log; held: it is a baseline round."""
+    record_decision(ledger, floor, mean, held, promise)
     if held and teaches(rules, floor, mean):
         ledger.waiting += 1
-    return choice, held

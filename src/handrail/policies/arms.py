@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from handrail.compiled import lean
 from handrail.conservative.baseline import CONSTANT, FROM_REWARDS
-from handrail.conservative.choice import ACTION, Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude, count_decision
 from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire
+from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 
-__all__ = ["ArmsModel", "decide_arms", "reward_arms"]
+__all__ = ["ArmsModel", "decide_arms", "replay_arms", "reward_arms"]
 
 
 @lean
@@ -52,9 +53,30 @@ def decide_arms(
     past_plus_now(rules, past, lower, truth, certified)
     retire(gone, upper, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
-    if not held:
-        plays[choice[ACTION]] += 1
+    _play(plays, choice[ACTION], held)
     return choice
+
+
+@lean
+def _play(plays: Ints, arm: int, held: bool) -> None:
+    if not held:
+        plays[arm] += 1
+
+
+@lean
+def replay_arms(
+    rules_: Record,
+    ledger_: Record,
+    plays: Ints,
+    arm: int,
+    held: bool,
+    floor: float,
+    mean: float,
+    promise: float,
+) -> None:
+    """Count a round that was decided before."""
+    count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
+    _play(plays, arm, held)
 
 
 @lean
@@ -115,6 +137,24 @@ class ArmsModel:
             given.floor,
             given.mean,
         )
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before."""
+        replay_arms(
+            self.rules,
+            self.ledger,
+            self.plays,
+            played.action,
+            played.held,
+            played.floor,
+            played.mean,
+            played.promise,
+        )
+
+    def examined(self, action: int) -> tuple[float, float, float]:
+        """Return margin, upper and lower bound of an arm, as of the round decided last."""
+        upper, lower, certified = self._work[:, action]
+        return float(certified), float(upper), float(lower)
 
     def chosen(self, given: Round, action: int) -> None:
         """Return None: the arm's index says it all."""

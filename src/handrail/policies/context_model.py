@@ -9,9 +9,27 @@ from numpy.typing import NDArray
 
 from handrail.conservative.choice import Choice
 from handrail.estimators.contexts import WAITING, complete_design
-from handrail.policies.contexts import REBUILD_EVERY, decide_contexts, refresh, reward_contexts
+from handrail.policies.contexts import (
+    REBUILD_EVERY,
+    decide_contexts,
+    refresh,
+    replay_contexts,
+    reward_contexts,
+)
 from handrail.policies.model import Arrays, OpenRound
-from handrail.policies.room import FORGONE, HELD, RESPONSE, ROOM, THETA, TOTAL, VECTORS
+from handrail.policies.played import Played
+from handrail.policies.room import (
+    CERTIFIED,
+    FORGONE,
+    HELD,
+    LOWER_ROW,
+    RESPONSE,
+    ROOM,
+    THETA,
+    TOTAL,
+    UPPER_ROW,
+    VECTORS,
+)
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, new_record
 from handrail.vectors import aligned, padded
@@ -80,6 +98,33 @@ class ContextModel:
             given.mean,
             self.room,
         )
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before."""
+        dim = len(self.design)
+        columns = np.zeros((dim, 2))
+        pair = (played.features, played.base)
+        if self.features is not None:
+            pair = (self.features[played.action], self.features[played.baseline])
+        for column, features in enumerate(pair):
+            if features is not None:
+                columns[:, column] = features
+        replay_contexts(
+            self.rules,
+            self.ledger,
+            columns,
+            self.vectors,
+            played.truth,
+            played.held,
+            played.floor,
+            played.mean,
+            played.promise,
+        )
+
+    def examined(self, action: int) -> tuple[float, float, float]:
+        """Return margin, upper and lower bound of an action, as of the round decided last."""
+        upper, lower, certified = self.room[[UPPER_ROW, LOWER_ROW, CERTIFIED], action]
+        return float(certified), float(upper), float(lower)
 
     def chosen(self, given: Round, action: int) -> Floats:
         """Return the action's features: they are gone with the round."""

@@ -6,9 +6,9 @@ import math
 from typing import Final
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
-from handrail.compiled import compiled, inlined
+from handrail.compiled import compiled, inlined, lean
 from handrail.conservative.baseline import WITHIN
-from handrail.conservative.choice import ACTION, Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude, count_decision
 from handrail.conservative.ledger import add, record_earned
 from handrail.conservative.past import (
     LARGER,
@@ -58,6 +58,7 @@ __all__ = [
     "decide_columns",
     "decide_contexts",
     "refresh",
+    "replay_contexts",
     "reward_columns",
     "reward_contexts",
 ]
@@ -174,18 +175,51 @@ def decide_columns(
         past_plus_now(rules, past, lower, truth, certified)
     retire(gone, upper, certified)
     choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
+    action = choice[ACTION]
+    mean_of_action = truth[action] if rules.past == ORACLE else 0.0
+    _play(rules, ledger, columns, vectors, action, mean_of_action, baseline, held, summed)
+    return choice
+
+
+@inlined
+def _play(
+    rules: Rules,
+    ledger: Ledger,
+    columns: Floats,
+    vectors: Floats,
+    action: int,
+    truth: float,
+    baseline: int,
+    held: bool,
+    summed: bool,
+) -> None:
+    """Add up what past bounds are taken along: features, or true means."""
     if rules.knowledge == WITHIN:
         row = HELD if held else FORGONE
         for i in range(len(columns)):
             vectors[row, i] += columns[i, baseline]
-    if not held:
-        action = choice[ACTION]
-        if summed or sums_features(rules):
-            for i in range(len(columns)):
-                vectors[TOTAL, i] += columns[i, action]
-        if rules.past == ORACLE:
-            ledger.truth, ledger.truth_rest = add(ledger.truth, ledger.truth_rest, truth[action])
-    return choice
+    if not held and (summed or sums_features(rules)):
+        for i in range(len(columns)):
+            vectors[TOTAL, i] += columns[i, action]
+    if not held and rules.past == ORACLE:
+        ledger.truth, ledger.truth_rest = add(ledger.truth, ledger.truth_rest, truth)
+
+
+@lean
+def replay_contexts(
+    rules_: Record,
+    ledger_: Record,
+    columns: Floats,
+    vectors: Floats,
+    truth: float,
+    held: bool,
+    floor: float,
+    mean: float,
+    promise: float,
+) -> None:
+    """Count a round that was decided before: the action's features, then the baseline's."""
+    count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
+    _play(rules_[0], ledger_[0], columns, vectors, 0, truth, 1, held, True)
 
 
 @inlined
@@ -207,7 +241,7 @@ def decide_contexts(
     bad = load_features(features, rules_[0].feature_bound, columns)
     if bad >= 0:
         nan = math.nan
-        return -1 - bad, BASELINE_EVENT, nan, nan, nan, nan, -1, nan, nan, nan, 0
+        return -1 - bad, BASELINE_EVENT, nan, nan, nan, nan, -1, nan, nan, nan, 0, nan, nan
     actions = len(features)
     rules = rules_[0]
     ledger = ledger_[0]

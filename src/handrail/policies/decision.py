@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from handrail.conservative.choice import (
     ACTION,
     EVENT,
+    FLOOR,
     LEADER,
     LEADER_LOWER,
     LEADER_MARGIN,
     LEADER_UPPER,
     LOWER,
     MARGIN,
+    MEAN,
     SAFE,
     UPPER,
     Choice,
@@ -97,9 +99,7 @@ class Decision:
         self._copy = copy
         self._choice = choice
         self._baseline = given.baseline
-        self._mean, self._low = given.mean, given.floor
-        if choice[EVENT] == BASELINE_EVENT:
-            self._mean, self._low = choice[UPPER], choice[LOWER]
+        self._mean, self._low = choice[MEAN], choice[FLOOR]
         self._names = given.names
         held = choice[EVENT] == BASELINE_EVENT and origin.algorithm.past != "none"
         self.awaits_reward = not held or origin.learns_baseline
@@ -117,6 +117,11 @@ class Decision:
         if self._copy is None:
             return None
         return Identity(self._origin.policy, self._copy, self.round, self.awaits_reward)
+
+    @property
+    def choice(self) -> Choice:
+        """The numbers of the choice in inner units, as `handrail.conservative.choice` has them."""
+        return self._choice
 
     @property
     def id(self) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from handrail.bounds.ellipsoid import INTERSECTION
 from handrail.compiled import compiled, lean
 from handrail.conservative.baseline import WITHIN
-from handrail.conservative.choice import ACTION, Choice, conclude
+from handrail.conservative.choice import ACTION, Choice, conclude, count_decision
 from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import (
     LARGER,
@@ -34,10 +34,11 @@ from handrail.estimators.fixed import (
 )
 from handrail.estimators.means import learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire
+from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Ledger, Record, Rules, new_record
 
-__all__ = ["FixedModel", "certify_fixed", "decide_fixed", "reward_fixed"]
+__all__ = ["FixedModel", "certify_fixed", "decide_fixed", "replay_fixed", "reward_fixed"]
 
 REBUILD_EVERY: Final = 1 << 16
 """Rewards after which m, G and y are computed afresh."""
@@ -164,6 +165,25 @@ def decide_fixed(
     return choice
 
 
+@lean
+def replay_fixed(
+    rules_: Record,
+    ledger_: Record,
+    plays: Ints,
+    gram: Floats,
+    cross: Floats,
+    arm: int,
+    held: bool,
+    floor: float,
+    mean: float,
+    promise: float,
+) -> None:
+    """Count a round that was decided before."""
+    count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
+    if not held:
+        play_fixed(gram, plays, cross, arm)
+
+
 @compiled
 def reward_fixed(
     rules_: Record,
@@ -253,6 +273,26 @@ class FixedModel:
             given.floor,
             given.mean,
         )
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before."""
+        replay_fixed(
+            self.rules,
+            self.ledger,
+            self.plays,
+            self.gram,
+            self.cross,
+            played.action,
+            played.held,
+            played.floor,
+            played.mean,
+            played.promise,
+        )
+
+    def examined(self, action: int) -> tuple[float, float, float]:
+        """Return margin, upper and lower bound of an arm, as of the round decided last."""
+        upper, lower, certified = self._work[:, action]
+        return float(certified), float(upper), float(lower)
 
     def chosen(self, given: Round, action: int) -> None:
         """Return None: the arm's index says it all."""

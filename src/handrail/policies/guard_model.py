@@ -13,15 +13,16 @@ from handrail.bounds.kl import kl_interval
 from handrail.bounds.mixture import two_sided_mixture
 from handrail.compiled import lean
 from handrail.conservative.baseline import CONSTANT, FROM_REWARDS, allowance, held_margin, required
-from handrail.conservative.choice import Choice
-from handrail.conservative.ledger import record_decision, record_earned
+from handrail.conservative.choice import LEADER_MARGIN, Choice, count_decision
+from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import NONE, current_boundary, martingale
 from handrail.conservative.selection import BASELINE_EVENT, OPTIMISTIC_EVENT
 from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ledger, Record, Rules, new_record
 
-__all__ = ["BASELINE", "PROPOSED", "GuardModel", "decide_guard", "reward_guard"]
+__all__ = ["BASELINE", "PROPOSED", "GuardModel", "decide_guard", "replay_guard", "reward_guard"]
 
 BASELINE: Final = 0
 PROPOSED: Final = 1
@@ -70,11 +71,11 @@ def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean
     rules = rules_[0]
     ledger = ledger_[0]
     if rules.past == NONE:
-        record_decision(ledger, floor, mean, False, 0.0)
+        count_decision(rules, ledger, floor, mean, False, 0.0)
         event = BASELINE_EVENT if same else OPTIMISTIC_EVENT
         action = BASELINE if same else PROPOSED
         nan = math.nan
-        return action, event, nan, 1.0, 0.0, 0.0, PROPOSED, nan, 1.0, 0.0, 0
+        return action, event, nan, 1.0, 0.0, 0.0, PROPOSED, nan, 1.0, 0.0, 0, floor, mean
     if rules.knowledge == CONSTANT and rules.learn_baseline == FROM_REWARDS:
         floor, mean = _learned(rules, ledger)
     past = martingale(rules, ledger, current_boundary(rules, ledger))
@@ -82,15 +83,22 @@ def decide_guard(rules_: Record, ledger_: Record, same: bool, floor: float, mean
     needed = required(rules, ledger, floor, mean)
     margin = past + extra - needed
     if margin >= 0.0 and not same:
-        record_decision(ledger, floor, mean, False, 0.0)
-        return PROPOSED, OPTIMISTIC_EVENT, margin, 1.0, 0.0, 0.0, PROPOSED, margin, 1.0, 0.0, 1
+        count_decision(rules, ledger, floor, mean, False, 0.0)
+        event, leader, safe = OPTIMISTIC_EVENT, PROPOSED, 1
+        return PROPOSED, event, margin, 1.0, 0.0, 0.0, leader, margin, 1.0, 0.0, safe, floor, mean
     held = held_margin(rules, ledger, past, extra, needed, floor, mean, 0.0)
-    record_decision(ledger, floor, mean, True, 0.0)
-    if rules.learn_baseline == FROM_REWARDS:
-        ledger.waiting += 1
-    leader = BASELINE if same else PROPOSED
+    count_decision(rules, ledger, floor, mean, True, 0.0)
+    leader, event = BASELINE if same else PROPOSED, BASELINE_EVENT
     safe = 1 if margin >= 0.0 else 0
-    return BASELINE, BASELINE_EVENT, held, mean, floor, 0.0, leader, margin, 1.0, 0.0, safe
+    return BASELINE, event, held, mean, floor, 0.0, leader, margin, 1.0, 0.0, safe, floor, mean
+
+
+@lean
+def replay_guard(
+    rules_: Record, ledger_: Record, held: bool, floor: float, mean: float, promise: float
+) -> None:
+    """Count a round that was decided before."""
+    count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
 
 
 @lean
@@ -114,12 +122,25 @@ class GuardModel:
         self.rules = rules
         self.ledger = new_record(LEDGER)
         self.gone = np.zeros(0, np.int64)
+        self._proposal = math.nan
 
     def decide(self, given: Round) -> Choice:
         """Answer a proposal and count the round."""
         assert given.names is not None
         same = given.names[0] == given.names[1]
-        return decide_guard(self.rules, self.ledger, same, given.floor, given.mean)
+        choice = decide_guard(self.rules, self.ledger, same, given.floor, given.mean)
+        self._proposal = choice[LEADER_MARGIN]
+        return choice
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before."""
+        replay_guard(
+            self.rules, self.ledger, played.held, played.floor, played.mean, played.promise
+        )
+
+    def examined(self, action: int) -> tuple[float, float, float]:
+        """Return margin, upper and lower bound of the proposal of the round decided last."""
+        return self._proposal, 1.0, 0.0
 
     def chosen(self, given: Round, action: int) -> None:
         """Return None: rewards are summed whatever earned them."""

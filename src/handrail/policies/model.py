@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from handrail.compiled import compiled, lean
 from handrail.conservative.choice import Choice
 from handrail.conservative.ledger import record_missed, record_waived
+from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import Floats, Ints, Record
 
@@ -65,6 +66,12 @@ class Model(Protocol):
 
     def decide(self, given: Round) -> Choice:
         """Choose an action and count the round."""
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before."""
+
+    def examined(self, action: int) -> tuple[float, float, float]:
+        """Return margin, upper and lower bound of an action, as of the round decided last."""
 
     def chosen(self, given: Round, action: int) -> Floats | None:
         """Return the features to be kept of an action, if any."""

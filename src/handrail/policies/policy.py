@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from handrail import files
 from handrail.conservative.baseline import FROM_REWARDS
+from handrail.conservative.choice import FLOOR, LOWER, MARGIN, MEAN, PROMISE, UPPER
+from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.addressing import identify, settled
 from handrail.policies.algorithm import Algorithm
@@ -22,6 +25,7 @@ from handrail.policies.defaults import DEFAULTS
 from handrail.policies.identity import POLICY_NAME, new_name, process
 from handrail.policies.names import Action
 from handrail.policies.parameters import Settings, settle
+from handrail.policies.played import Examined, Played
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
 
@@ -189,6 +193,68 @@ class Policy:
         if nothing and self._standing is not None:
             return self._standing
         return check_round(self._settings, features, baseline, baseline_mean, true_means, proposal)
+
+    # -- what a log says -------------------------------------------------------------------
+
+    def take_name(self, name: str) -> None:
+        """Go by a name that a log knows this policy by; ids of decisions begin with it.
+
+        Parameters
+        ----------
+        name : str
+            16 hexadecimal digits.
+        """
+        if POLICY_NAME.fullmatch(name) is None:
+            raise InputError("name", f"{name!r} is no policy's name", "pass 16 hexadecimal digits")
+        self._become(name)
+
+    def replay(self, played: Played) -> None:
+        """Count a round that was decided before, as `decide` did, without deciding again.
+
+        Parameters
+        ----------
+        played : Played
+            What a log holds of it. With the same parameters, rounds and rewards in the same order
+            the policy has the same state, bit for bit.
+        """
+        with self._lock:
+            self._state.check_whole()
+            self._state.replay(played)
+
+    def examine(self, played: Played) -> Examined:
+        """Compute what the numbers of the coming round have to be if it was played so.
+
+        Parameters
+        ----------
+        played : Played
+            The round, not replayed yet.
+
+        Returns
+        -------
+        Examined
+            Margin and bounds of the action that was played, and what the ledger counts of it.
+            Nothing is changed.
+
+        Notes
+        -----
+        Whether an action is safe does not depend on the other actions of its round, so that a log
+        need not hold them.
+        """
+        with self._lock:
+            self._state.check_whole()
+            choice, own = self._state.examine(played)
+        units = self._settings.units
+        margin, upper, lower = own
+        if played.held:
+            margin, upper, lower = choice[MARGIN], choice[UPPER], choice[LOWER]
+        return Examined(
+            None if math.isnan(margin) or not self.algorithm.conservative else margin * units.scale,
+            units.outward(upper),
+            units.outward(lower),
+            choice[FLOOR],
+            choice[MEAN],
+            choice[PROMISE] if played.held else max(lower, 0.0),
+        )
 
     # -- what changes on the way -------------------------------------------------------------
 

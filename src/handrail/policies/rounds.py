@@ -16,9 +16,9 @@ from handrail.policies.names import Action, action_name
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
 
-__all__ = ["Round", "bad_features", "check_features", "check_round"]
+__all__ = ["NO_TRUTH", "Round", "bad_features", "check_features", "check_round"]
 
-_NO_TRUTH: Final = np.zeros(0)
+NO_TRUTH: Final = np.zeros(0)
 """Stands for true means nobody needs."""
 
 
@@ -103,7 +103,7 @@ def _guarded(
             "make a guard for each baseline",
         )
     low, high = _mean(settings, baseline_mean, other)
-    return Round(None, 0, low, high, _NO_TRUTH, names)
+    return Round(None, 0, low, high, NO_TRUTH, names)
 
 
 def _mean(settings: Settings, baseline_mean: object, other: bool) -> tuple[float, float]:
@@ -148,7 +148,7 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
             raise InputError(
                 "true_means", f"{settings.algorithm.name} does not use them", "leave them out"
             )
-        return _NO_TRUTH
+        return NO_TRUTH
     if settings.truth is not None:
         if true_means is not None:
             raise InputError(

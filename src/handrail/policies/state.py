@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from handrail import checks
-from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS
-from handrail.conservative.choice import ACTION, EVENT, PROMISE, Choice
+from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS, NOTHING
+from handrail.conservative.choice import ACTION, EVENT, FLOOR, MEAN, PROMISE, Choice
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
 from handrail.policies.addressing import settled
@@ -21,7 +21,8 @@ from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
-from handrail.policies.rounds import Round, bad_features, check_features
+from handrail.policies.played import Played
+from handrail.policies.rounds import NO_TRUTH, Round, bad_features, check_features
 from handrail.records import LEDGER, Floats
 
 __all__ = ["State"]
@@ -92,28 +93,85 @@ class State:
         if action < 0:
             self._whole = True
             raise bad_features(self.settings, given, -1 - action)
-        self.round = number
         held = choice[EVENT] == BASELINE_EVENT and self.settings.algorithm.conservative
-        lessons = self.settings.lessons
-        if not held or lessons == FROM_REWARDS:
-            features = self.model.chosen(given, action)
-            self.open[number] = OpenRound(number, action, held, choice[PROMISE], features, copy)
-        elif lessons == FROM_MEANS and given.floor == given.mean:
-            if self._is_agreed(given):
-                features = self.model.chosen(given, action)
-                lesson = OpenRound(number, action, held, 0.0, features, copy)
-                self.model.reward(lesson, given.mean)
-            else:
-                waive(self.model.ledger, held, 0.0)
+        kept = not held or self.settings.lessons != NOTHING
+        played = Played(
+            number,
+            copy,
+            action,
+            held,
+            given.baseline,
+            choice[FLOOR],
+            choice[MEAN],
+            choice[PROMISE],
+            self.model.chosen(given, action) if kept else None,
+            None,
+        )
+        self._keep(played)
         self._whole = True
         return choice
 
-    def _is_agreed(self, given: Round) -> bool:
+    def replay(self, played: Played) -> None:
+        """Settle what is due, then count a round that was decided before, and never choose."""
+        if played.round != self.round + 1:
+            raise InputError(
+                "round", f"{played.round} does not follow round {self.round}", "replay in order"
+            )
+        for each in self.due():
+            self.settle(each)
+        self._whole = False
+        self._await_checkpoint()
+        if self.settings.truth is not None:
+            played = played._replace(truth=float(self.settings.truth[played.action]))
+        self.model.replay(played)
+        if played.features is None:  # fixed arms: the model knows them, if it wants them kept
+            given = Round(None, played.baseline, played.floor, played.mean, NO_TRUTH)
+            played = played._replace(features=self.model.chosen(given, played.action))
+        self._keep(played)
+        self._whole = True
+
+    def examine(self, played: Played) -> tuple[Choice, tuple[float, float, float]]:
+        """Decide a played round once more; change nothing.
+
+        Returns the choice among the action and the baseline, and what is certified of the action.
+        """
+        twin = self.copy(self.due())
+        settings = self.settings
+        floor, mean = played.floor, played.mean
+        if settings.known.fixed:
+            assert settings.known.low is not None
+            assert settings.known.high is not None
+            floor, mean = settings.known.low, settings.known.high
+        action, baseline, features, names = played.action, played.baseline, None, None
+        if settings.algorithm.estimator == "none":
+            names = ("baseline", "baseline" if played.held else "proposal")
+        elif settings.actions is None:
+            action, baseline = 0, 0 if played.held else 1
+            rows = [played.features] if played.held else [played.features, played.base]
+            features = np.array([np.zeros_like(rows[0]) if row is None else row for row in rows])
+        truth = NO_TRUTH if settings.truth is None else settings.truth
+        given = Round(features, baseline, floor, mean, truth, names)
+        choice = twin.decide(given, played.token)
+        return choice, twin.model.examined(action)
+
+    def _keep(self, played: Played) -> None:
+        """Count a round as decided, and keep or teach what it leaves."""
+        self.round = played.round
+        lessons = self.settings.lessons
+        if not played.held or lessons == FROM_REWARDS:
+            self.open[played.round] = _open_round(played)
+        elif lessons == FROM_MEANS and played.floor == played.mean:
+            if self._is_agreed(played):
+                self.model.reward(_open_round(played), played.mean)
+            else:
+                waive(self.model.ledger, played.held, 0.0)
+
+    def _is_agreed(self, played: Played) -> bool:
         """Say whether a mean may be taught: over fixed arms, a linear mean cannot change."""
         settings = self.settings
         if settings.actions is None:
             return True
-        return given.baseline == settings.baseline and given.mean == settings.known.high
+        return played.baseline == settings.baseline and played.mean == settings.known.high
 
     def _await_checkpoint(self) -> None:
         """Tell the ledger of the next checkpoint, where it does not follow from the round."""
@@ -261,6 +319,13 @@ class State:
             raise ValueError("latest_checkpoint is no round")
         self.latest_checkpoint = int(latest)
         return self.settings
+
+
+def _open_round(played: Played) -> OpenRound:
+    """Return what is kept of a round until its reward comes."""
+    return OpenRound(
+        played.round, played.action, played.held, played.promise, played.features, played.token
+    )
 
 
 def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, old: bool) -> None:

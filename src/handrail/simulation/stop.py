@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["Interrupted", "Stop"]
 
 
-class Interrupted(Exception):  # noqa: N818 - no error: it was asked to stop
+class Interrupted(Exception):
     """Raised by a task that was told to stop; it leaves nothing behind."""
 
 

@@ -38,7 +38,7 @@ _STOPPED_WITHIN: Final = 10.0
 _KEPT: Final = "what finished is kept, and the same command goes on from there"
 
 
-class _SendAgain(Exception):  # noqa: N818 - no error: nothing is lost but time
+class _SendAgain(Exception):
     """A task came back without a result."""
 
     def __init__(self, *, counts: bool = True) -> None:
