@@ -11,7 +11,7 @@ import numpy as np
 from handrail.errors import InputError, nearest
 from handrail.records import Floats
 
-__all__ = ["array", "finite", "index", "number", "one_of", "positive", "share", "whole"]
+__all__ = ["array", "finite", "flag", "index", "number", "one_of", "positive", "share", "whole"]
 
 
 def number(field: str, value: object) -> float:
@@ -68,6 +68,13 @@ def index(field: str, value: object, size: int) -> int:
     if not 0 <= result < size:
         raise InputError(field, f"action {result} is unknown", f"the actions are 0 to {size - 1}")
     return result
+
+
+def flag(field: str, value: object) -> bool:
+    """Return a bool; 0 and 1 are none."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(field, f"{value!r} is neither True nor False")
+    return bool(value)
 
 
 def one_of(field: str, value: object, known: Collection[str]) -> str:

@@ -17,7 +17,7 @@ class Answer:
     ``margin``, ``upper`` and ``lower`` belong to ``action``. The arrays hold one value per action
     (``margins`` is nan for the baseline, and everywhere where nothing has to be certified).
     ``magnitude`` is the size of the sums whose difference a margin is. ``baseline_mean`` is an
-    interval, of no length where the mean is known.
+    interval, of no length where the mean is known. ``held``: the baseline was asked for.
     """
 
     round: int
@@ -35,3 +35,4 @@ class Answer:
     magnitude: float
     selection: str
     retired: frozenset[int] = frozenset()
+    held: bool = False

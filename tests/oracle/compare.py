@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,13 +68,19 @@ class Plan:
     """When rewards come: the chance of each delay, and what happens to those that never come.
 
     A reward comes after 0 to ``longest`` further rounds. With chance ``lost`` it never comes, and
-    with chance ``closed`` that is told after as many rounds. Nothing is told of the others.
+    with chance ``closed`` that is told after as many rounds. Nothing is told of the others. With
+    chance ``held`` the baseline is asked for, whatever the algorithm would play.
     """
 
     longest: int = 0
     at_once: float = 1.0
     lost: float = 0.0
     closed: float = 0.0
+    held: float = 0.0
+
+    def hold(self, rng: np.random.Generator) -> bool:
+        """Whether to hold the baseline in the round to come."""
+        return self.held > 0 and bool(rng.random() < self.held)
 
 
 AT_ONCE = Plan()
@@ -101,8 +107,11 @@ def run(
     due: dict[int, list[Act]] = {}
     for time in range(1, rounds + 1):
         told = problem.ask()
-        decision: Decision = policy.decide(**told)
+        hold = plan.hold(rng)
+        decision: Decision = policy.decide(**told, hold=hold)
         answer = oracle.decide(**told, force=decision.action)
+        if hold:
+            answer = _held(answer)
         _check(decision, answer, tally)
         reward = problem.reward(decision.action)
         put_off(policy, oracle, decision, reward, plan, rng, due)
@@ -148,6 +157,13 @@ def put_off(
         due.setdefault(number + wait, []).append(close)
 
 
+def _held(answer: Answer) -> Answer:
+    """The same round if the baseline is played whatever was chosen."""
+    assert answer.baseline is not None
+    margin = answer.baseline_margin
+    return replace(answer, action=answer.baseline, event="baseline", margin=margin, held=True)
+
+
 def _check(decision: Decision, answer: Answer, tally: Tally) -> None:
     tally.events[decision.event] += 1
     action = decision.action
@@ -180,6 +196,8 @@ def tied(answer: Answer, action: int) -> bool:
     baseline: all others down. If the action is the choice already, only the event is in question,
     which hangs on the largest upper bounds alone.
     """
+    if answer.held:
+        return False
     shift = TIE * np.maximum(np.abs(answer.uppers), np.abs(answer.lowers))
     shift[~np.isfinite(shift)] = 0.0
     if action == answer.action:

@@ -36,8 +36,14 @@ def guarded(
     due: dict[int, list[Act]] = {}
     for time in range(1, rounds + 1):
         told = problem.ask()
-        decision = policy.decide(**told)
+        hold = plan.hold(rng)
+        decision = policy.decide(**told, hold=hold)
         answer = oracle.decide(**told, force=decision.action)
+        if hold:
+            margin = answer.baseline_margin
+            baseline = {**problem.settings, **told}["baseline"]
+            answer = answer._replace(action=baseline, event="baseline", margin=margin)
+            assert (decision.action, decision.event) == (baseline, "baseline")
         _check(decision, answer, told["proposal"], (oracle.units.lo, oracle.units.hi), tally)
         put_off(policy, oracle, decision, problem.reward(decision.action), plan, rng, due)
         acts = due.pop(time, [])

@@ -12,7 +12,7 @@ from handrail.conservative.past import NONE
 from handrail.conservative.schedule import slack
 from handrail.conservative.selection import (
     BASELINE_EVENT,
-    OPTIMISTIC,
+    HOLD,
     OPTIMISTIC_EVENT,
     SAFE_EVENT,
     most_optimistic,
@@ -98,12 +98,13 @@ def choose(
     `past` is the same bound for S alone: with it the margin of a baseline round is certified. The
     baseline's mean lies between floor and mean, which are the same where it is known.
     """
-    if rules.selection == OPTIMISTIC:
+    if rules.past == NONE:
         leader = most_optimistic(upper, -1)
-        event = BASELINE_EVENT if leader == baseline else OPTIMISTIC_EVENT
-        high, low = upper[leader], lower[leader]
-        promise, nan = max(low, 0.0), math.nan
-        return leader, event, nan, high, low, promise, leader, nan, high, low, 0, floor, mean
+        action = baseline if rules.selection == HOLD else leader
+        event = BASELINE_EVENT if action == baseline else OPTIMISTIC_EVENT
+        high, low, promise, nan = upper[action], lower[action], max(lower[action], 0.0), math.nan
+        most, least = upper[leader], lower[leader]
+        return action, event, nan, high, low, promise, leader, nan, most, least, 0, floor, mean
     extra = allowance(rules, ledger)
     needed = required(rules, ledger, floor, mean)
     held = certified[baseline]

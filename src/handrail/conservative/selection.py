@@ -23,6 +23,7 @@ __all__ = [
     "BASELINE_EVENT",
     "CONSTRAINED",
     "EVENTS",
+    "HOLD",
     "LARGEST_LOWER",
     "LARGEST_LOWER_LITERAL",
     "OPTIMISTIC",
@@ -44,6 +45,8 @@ LARGEST_LOWER_LITERAL: Final = 3
 CONSTRAINED: Final = 4
 PROPOSAL: Final = 5
 """The action that somebody proposes, if safe, else the baseline."""
+HOLD: Final = 6
+"""The baseline, whatever the algorithm would play: no part of an algorithm, asked for by round."""
 
 SELECTIONS: Final = {
     "optimistic": OPTIMISTIC,
@@ -147,8 +150,9 @@ def select(
       that exceeds mu_b, else the baseline; `largest-lower-literal` does not compare with mu_b.
     - `constrained`: the safe action with the largest upper bound if that is >= mu_b, else the
       baseline.
+    - `HOLD`: the baseline.
     """
-    if leader < 0 or mean > upper[leader]:
+    if leader < 0 or selection == HOLD or mean > upper[leader]:
         return baseline
     if margin[leader] >= 0.0:  # nothing safe has a larger upper bound
         return leader

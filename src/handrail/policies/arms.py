@@ -13,7 +13,7 @@ from handrail.conservative.choice import ACTION, Choice, conclude, count_decisio
 from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
-from handrail.policies.model import Arrays, OpenRound, retire
+from handrail.policies.model import Arrays, OpenRound, retire, rules_of
 from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
@@ -124,7 +124,7 @@ class ArmsModel:
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
         return decide_arms(
-            self.rules,
+            rules_of(self, given),
             self.ledger,
             self.plays,
             self.counts,

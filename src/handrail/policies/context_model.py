@@ -16,7 +16,7 @@ from handrail.policies.contexts import (
     replay_contexts,
     reward_contexts,
 )
-from handrail.policies.model import Arrays, OpenRound
+from handrail.policies.model import Arrays, OpenRound, rules_of
 from handrail.policies.played import Played
 from handrail.policies.room import (
     CERTIFIED,
@@ -85,7 +85,7 @@ class ContextModel:
             self.columns = aligned(len(self.inverse), width)
             self.room = aligned(ROOM, width)
         return decide_contexts(
-            self.rules,
+            rules_of(self, given),
             self.ledger,
             features,
             self.columns,

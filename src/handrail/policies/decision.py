@@ -71,6 +71,7 @@ class Decision:
         "_baseline",
         "_choice",
         "_copy",
+        "_hold",
         "_low",
         "_mean",
         "_names",
@@ -101,6 +102,7 @@ class Decision:
         self._baseline = given.baseline
         self._mean, self._low = choice[MEAN], choice[FLOOR]
         self._names = given.names
+        self._hold = given.hold
         held = choice[EVENT] == BASELINE_EVENT and origin.algorithm.past != "none"
         self.awaits_reward = not held or origin.learns_baseline
         self.round = number
@@ -156,6 +158,7 @@ class Decision:
             leader_lower=units.outward(choice[LEADER_LOWER]),
             safe_actions=choice[SAFE],
             reward_above=units.low,
+            held=self._hold,
         )
 
     def _called(self, action: int) -> Action:

@@ -33,7 +33,7 @@ from handrail.estimators.fixed import (
     rebuild_fixed,
 )
 from handrail.estimators.means import learn_mean
-from handrail.policies.model import Arrays, OpenRound, retire
+from handrail.policies.model import Arrays, OpenRound, retire, rules_of
 from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import LEDGER, Floats, Ints, Ledger, Record, Rules, new_record
@@ -258,7 +258,7 @@ class FixedModel:
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
         return decide_fixed(
-            self.rules,
+            rules_of(self, given),
             self.ledger,
             self.plays,
             self.counts,

@@ -127,7 +127,7 @@ class GuardModel:
     def decide(self, given: Round) -> Choice:
         """Answer a proposal and count the round."""
         assert given.names is not None
-        same = given.names[0] == given.names[1]
+        same = given.hold or given.names[0] == given.names[1]
         choice = decide_guard(self.rules, self.ledger, same, given.floor, given.mean)
         self._proposal = choice[LEADER_MARGIN]
         return choice

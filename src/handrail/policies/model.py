@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from handrail.compiled import compiled, lean
 from handrail.conservative.choice import Choice
 from handrail.conservative.ledger import record_missed, record_waived
+from handrail.conservative.selection import HOLD
 from handrail.policies.played import Played
 from handrail.policies.rounds import Round
 from handrail.records import Floats, Ints, Record
 
-__all__ = ["Arrays", "Model", "OpenRound", "copy_model", "retire", "waive"]
+__all__ = ["Arrays", "Model", "OpenRound", "copy_model", "retire", "rules_of", "waive"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -92,6 +93,15 @@ def copy_model(model: Model) -> Model:
     for name, value in vars(model).items():
         if isinstance(value, np.ndarray) and name not in ("rules", "features"):
             setattr(twin, name, value.copy())
+    return twin
+
+
+def rules_of(model: Model, given: Round) -> Record:
+    """Return the rules of a round: those agreed on, or their twin that holds the baseline."""
+    if not given.hold:
+        return model.rules
+    twin = model.rules.copy()
+    twin["selection"] = HOLD
     return twin
 
 

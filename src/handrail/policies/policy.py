@@ -122,6 +122,7 @@ class Policy:
         baseline: Action | None = None,
         baseline_mean: float | tuple[float, float] | None = None,
         true_means: ArrayLike | None = None,
+        hold: bool = False,
     ) -> Decision:
         """Decide one round.
 
@@ -138,6 +139,9 @@ class Policy:
             likewise.
         true_means : array_like of shape (actions,)
             This round's true means; only for oracles with `dim`.
+        hold : bool, default=False
+            Play the baseline, whatever the algorithm would choose: a baseline round like any other.
+            A guard needs no proposal then; UCB and LinUCB need a baseline.
 
         Returns
         -------
@@ -146,7 +150,7 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            given = self._given(proposal, features, baseline, baseline_mean, true_means)
+            given = self._given(proposal, features, baseline, baseline_mean, true_means, hold)
             if self._process is not process():
                 self._copy, self._process = new_name(8), process()
             choice = self._state.decide(given, self._copy)
@@ -160,12 +164,13 @@ class Policy:
         baseline: Action | None = None,
         baseline_mean: float | tuple[float, float] | None = None,
         true_means: ArrayLike | None = None,
+        hold: bool = False,
     ) -> Decision:
         """Compute what `decide` would return now, and change nothing.
 
         Parameters
         ----------
-        proposal, features, baseline, baseline_mean, true_means
+        proposal, features, baseline, baseline_mean, true_means, hold
             As for `decide`.
 
         Returns
@@ -175,7 +180,7 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            given = self._given(proposal, features, baseline, baseline_mean, true_means)
+            given = self._given(proposal, features, baseline, baseline_mean, true_means, hold)
             twin = self._state.copy(self._state.due())
         choice = twin.decide(given, "")
         return Decision(self._origin, None, twin.round, choice, given)
@@ -187,12 +192,14 @@ class Policy:
         baseline: Action | None,
         baseline_mean: float | tuple[float, float] | None,
         true_means: ArrayLike | None,
+        hold: bool,
     ) -> Round:
         """Check the arguments of `decide`."""
         nothing = features is baseline is baseline_mean is true_means is proposal is None
-        if nothing and self._standing is not None:
+        if nothing and hold is False and self._standing is not None:
             return self._standing
-        return check_round(self._settings, features, baseline, baseline_mean, true_means, proposal)
+        named = (features, baseline, baseline_mean, true_means, proposal, hold)
+        return check_round(self._settings, *named)
 
     # -- what a log says -------------------------------------------------------------------
 

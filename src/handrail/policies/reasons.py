@@ -34,6 +34,8 @@ class Facts(NamedTuple):
     leader_lower: float
     safe_actions: int
     reward_above: float
+    held: bool = False
+    """Whether the baseline was asked for, whatever the algorithm would play."""
 
     def data(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -62,6 +64,7 @@ class Facts(NamedTuple):
             "most_optimistic": leader,
             "safe_actions": self.safe_actions,
             "reward_above": self.reward_above,
+            "held": self.held,
         }
 
 
@@ -74,6 +77,9 @@ def sentence(facts: Facts) -> str:
 
 
 def _why(facts: Facts) -> str:
+    if facts.held:
+        margin = f": {_margin(facts, facts.margin)}" if facts.algorithm.conservative else ""
+        return f"Action {facts.action}, the baseline, was held on request{margin}."
     if facts.algorithm.selection == "proposal":
         return _guard(facts)
     if not facts.algorithm.conservative:

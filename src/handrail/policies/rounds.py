@@ -33,6 +33,8 @@ class Round(NamedTuple):
     truth: Floats
     names: tuple[Action, Action] | None = None
     """A guard's baseline and the proposal, as they were named."""
+    hold: bool = False
+    """Whether the baseline is played whatever the algorithm would choose."""
 
 
 def check_round(
@@ -42,11 +44,13 @@ def check_round(
     baseline_mean: object = None,
     true_means: ArrayLike | None = None,
     proposal: Action | None = None,
+    hold: bool = False,
 ) -> Round:
     """Check the arguments of `decide`; the values of features are left to the model."""
+    hold = checks.flag("hold", hold)
     guard = settings.algorithm.estimator == "none"
     if guard:
-        return _guarded(settings, features, baseline, baseline_mean, true_means, proposal)
+        return _guarded(settings, features, baseline, baseline_mean, true_means, proposal, hold)
     if proposal is not None:
         raise InputError(
             "proposal", f"{settings.algorithm.name} makes its own", "make a GUARD to check others'"
@@ -61,8 +65,9 @@ def check_round(
         # its mean may be told, so that one loop can drive any algorithm.
         if baseline_mean is not None:
             settings.units.mean("baseline_mean", baseline_mean)
-        played = -1 if named is None else checks.index("baseline", named, actions)
-        return Round(rows, played, 0.0, 0.0, truth)
+        if named is not None or not hold:
+            played = -1 if named is None else checks.index("baseline", named, actions)
+            return Round(rows, played, 0.0, 0.0, truth, hold=hold)
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=index")
     played = checks.index("baseline", named, actions)
@@ -74,7 +79,7 @@ def check_round(
         )
     other = settings.baseline not in (None, played)
     low, high = _mean(settings, baseline_mean, other)
-    return Round(rows, played, low, high, truth)
+    return Round(rows, played, low, high, truth, hold=hold)
 
 
 def _guarded(
@@ -84,16 +89,19 @@ def _guarded(
     baseline_mean: object,
     true_means: ArrayLike | None,
     proposal: Action | None,
+    hold: bool,
 ) -> Round:
     """Check a round of a guard: any two names, and the baseline's mean."""
     for field, value in (("features", features), ("true_means", true_means)):
         if value is not None:
             raise InputError(field, "a guard does not use them", "leave them out")
-    if proposal is None:
+    if proposal is None and not hold:
         raise InputError("proposal", "is required every round", "pass proposal=action")
     named = settings.baseline if baseline is None else baseline
     if named is None:
         raise InputError("baseline", "is not known for this round", "pass baseline=action")
+    if proposal is None:
+        proposal = named
     names = (action_name("baseline", named), action_name("proposal", proposal))
     other = settings.baseline is not None and names[0] != settings.baseline
     if other and settings.known.learned:
@@ -103,7 +111,7 @@ def _guarded(
             "make a guard for each baseline",
         )
     low, high = _mean(settings, baseline_mean, other)
-    return Round(None, 0, low, high, NO_TRUTH, names)
+    return Round(None, 0, low, high, NO_TRUTH, names, hold)
 
 
 def _mean(settings: Settings, baseline_mean: object, other: bool) -> tuple[float, float]:

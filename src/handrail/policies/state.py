@@ -150,7 +150,7 @@ class State:
             rows = [played.features] if played.held else [played.features, played.base]
             features = np.array([np.zeros_like(rows[0]) if row is None else row for row in rows])
         truth = NO_TRUTH if settings.truth is None else settings.truth
-        given = Round(features, baseline, floor, mean, truth, names)
+        given = Round(features, baseline, floor, mean, truth, names, hold=played.held)
         choice = twin.decide(given, played.token)
         return choice, twin.model.examined(action)
 
