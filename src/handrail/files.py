@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["write"]
+__all__ = ["beside", "replacing", "sync_folder", "write"]
 
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
@@ -22,13 +23,32 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
     content : bytes
         All of the new content.
     """
+    with replacing(path) as part, part.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Let the block make a file, which then takes the place of the file of this name.
+
+    The block brings what it writes to disk. If it raises, the file stays as it was.
+
+    Parameters
+    ----------
+    path : path
+        The file to replace; its folder exists.
+
+    Yields
+    ------
+    Path
+        Where the block makes the new file.
+    """
     target = Path(os.path.realpath(path))  # a link keeps pointing to the file it points to
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    part = beside(target)
     try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield part
         with contextlib.suppress(FileNotFoundError):
             part.chmod(target.stat().st_mode & 0o777)
         part.replace(target)
@@ -36,11 +56,16 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Bring the rename itself to disk, where the system can."""
+def beside(path: Path) -> Path:
+    """Return the name of a new temporary file in the same folder."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring new names in a folder to disk, where the system can."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

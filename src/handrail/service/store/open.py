@@ -1,0 +1,123 @@
+"""Open a database by its name: a SQLite file, or PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from handrail.errors import InputError
+from handrail.service.store.lock import ServerLock
+from handrail.service.store.migrations import SQLITE
+from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable
+from handrail.service.store.sqlite import SqliteStore, judge
+from handrail.service.store.sqlite_file import check_file, connect, make_file, migrate
+
+__all__ = ["is_postgres", "open_store", "sqlite_path"]
+
+_POSTGRES = ("postgresql://", "postgres://")
+_SQLITE = "sqlite:///"
+
+
+def open_store(source: str, *, exclusive: bool = False, create: bool = True) -> Store:
+    """Open a database, and bring its tables up to date.
+
+    Parameters
+    ----------
+    source : str
+        The path of a SQLite file, also as ``sqlite:///PATH``, or ``postgresql://...``.
+    exclusive : bool
+        Whether to be the one server of a SQLite file. Tools open it beside a server. PostgreSQL
+        takes any number of servers.
+    create : bool
+        Whether a database that does not exist is made; otherwise it is refused.
+
+    Returns
+    -------
+    Store
+        The database; close it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened, is not handrail's, is of a newer version, or another server has it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = open_store(os.path.join(folder.name, "log.db"))
+    >>> with store.writing() as writer:
+    ...     writer.add_policy("news").name
+    'news'
+    >>> store.close()
+    >>> folder.cleanup()
+    """
+    if is_postgres(source):
+        raise InputError("database", "PostgreSQL is not there yet", "name a file")
+    path = sqlite_path(source)
+    with _explained(path):
+        return _open_sqlite(path, exclusive, create)
+
+
+def is_postgres(source: str) -> bool:
+    """Return whether a database's name is that of a PostgreSQL."""
+    return source.startswith(_POSTGRES)
+
+
+def sqlite_path(source: str) -> Path:
+    """Return the SQLite file that a database's name means, without links in its path."""
+    name = source.removeprefix(_SQLITE)
+    if not name or "://" in name or name == ":memory:":
+        raise InputError(
+            "database",
+            # What has a scheme may have a password too.
+            "is of a kind that handrail does not know" if "://" in name else "is no file",
+            "name a file, or postgresql://USER@HOST/NAME",
+        )
+    return Path(os.path.realpath(name))
+
+
+def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
+    if not path.exists():
+        if not create:
+            raise InputError("database", f"{path} does not exist", "name one that does")
+        if not path.parent.is_dir():
+            raise InputError("database", f"{path.parent} is no folder", "make it first")
+        make_file(path, SQLITE)
+    check_file(path)
+    lock = ServerLock(path) if exclusive else None
+    try:
+        with contextlib.closing(connect(path)) as connection:
+            migrate(connection, path, SQLITE, lock is not None)
+            # A restored backup has no write-ahead log yet.
+            connection.execute("PRAGMA journal_mode=WAL").fetchone()
+            return SqliteStore(path, lock)
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say what SQLite or the system found wrong with a file that is to be opened."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        found = judge(error)
+        if isinstance(found, StoreBroken):
+            raise InputError(
+                "database", f"{path} is damaged: {found}", "restore a backup"
+            ) from error
+        if isinstance(found, StoreUnavailable):
+            raise InputError(
+                "database", f"{path} cannot be opened: {found}", "see to the file and its disk"
+            ) from error
+        raise
+    except OSError as error:
+        raise InputError(
+            "database", f"{path} cannot be made: {error.strerror}", "see to its folder"
+        ) from error

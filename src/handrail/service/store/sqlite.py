@@ -1,0 +1,195 @@
+"""The log in a SQLite file: one process serves it, others may look."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from handrail.service.store.lock import ServerLock
+from handrail.service.store.protocol import StoreBroken, StoreUnavailable
+from handrail.service.store.sqlite_file import WAIT_SECONDS, connect
+from handrail.service.store.sqlite_rows import SqliteReader, SqliteWriter
+
+__all__ = ["SqliteStore", "judge"]
+
+_IDLE_READERS: Final = 8
+"""Read connections that are kept for the next reader."""
+
+_CHECKPOINT_PAGES: Final = 2000
+"""Pages in the write-ahead log after which they are moved into the file: about 8 MB."""
+
+
+class SqliteStore:
+    """A SQLite file, open and of the right version; made by `open_store`.
+
+    Parameters
+    ----------
+    path : Path
+        The file, without links in its name.
+    lock : ServerLock, optional
+        The server's lock, released when the store is closed.
+    """
+
+    shared = False
+
+    def __init__(self, path: Path, lock: ServerLock | None = None) -> None:
+        self._path = path
+        self._lock = lock
+        self._turn = threading.Lock()
+        self._connection = connect(path)
+        self._writer = SqliteWriter(self._connection)
+        self._readers: list[sqlite3.Connection] = []
+        self._closed = False
+        self._broken: str | None = None
+        self._file = self._identity()
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self._path)!r})"
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[SqliteWriter]:
+        """Begin a transaction: on disk when the block ends, undone if it raises.
+
+        Notes
+        -----
+        The whole file is locked against other writers, so `lock` has nothing to do.
+        """
+        with self._turn:
+            if self._broken is not None:
+                raise StoreBroken(self._broken)
+            if self._identity() != self._file:
+                self._broken = "the database file was removed or replaced under the server"
+                raise StoreBroken(self._broken)
+            try:
+                if self._lock is not None and self._writer.pages > _CHECKPOINT_PAGES:
+                    self._checkpoint()
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._undo()
+                found = judge(error)
+                if found is None:
+                    raise
+                if isinstance(found, StoreBroken):
+                    self._broken = str(found)
+                raise found from error
+            except BaseException:
+                self._undo()
+                raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[SqliteReader]:
+        """Begin to read, from any thread; what is committed meanwhile is not seen."""
+        connection: sqlite3.Connection | None = None
+        try:
+            with contextlib.suppress(IndexError):
+                connection = self._readers.pop()  # of a list, this is safe between threads
+            if connection is None:
+                connection = connect(self._path)
+                connection.execute("PRAGMA query_only=1")
+            connection.execute("BEGIN")
+            yield SqliteReader(connection)
+            connection.execute("COMMIT")
+            if len(self._readers) < _IDLE_READERS and not self._closed:
+                self._readers.append(connection)
+                connection = None
+        except sqlite3.Error as error:
+            found = judge(error)
+            if found is None:
+                raise
+            raise found from error
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._turn:
+            self._closed = True
+            self._connection.close()
+            while self._readers:
+                self._readers.pop().close()
+            if self._lock is not None:
+                self._lock.release()
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Return what tells the file from another one of its name."""
+        try:
+            found = os.stat(self._path)  # noqa: PTH116  a third of the time of Path's
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _checkpoint(self) -> None:
+        """Move the pages of the write-ahead log into the file, as far as readers let us.
+
+        Done here and not by SQLite within a commit, because there it would keep a failed fsync to
+        itself. FULL holds the write lock meanwhile: versions of SQLite before 3.51.3 may lose
+        pages when another connection writes at the wrong moment of a checkpoint.
+        """
+        self._connection.execute("PRAGMA busy_timeout=0")
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            self._writer.pages = 0
+        except sqlite3.Error as error:
+            if not isinstance(judge(error), StoreUnavailable):
+                raise
+            # A full disk: what was committed is in the write-ahead log, and stays there.
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout={round(1000 * WAIT_SECONDS)}")
+
+    def _undo(self) -> None:
+        """Leave the transaction; SQLite may have left it by itself."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            self._broken = f"a transaction cannot be undone: {error}"
+            raise StoreBroken(self._broken) from error
+
+
+# SQLite says FULL when the system says ENOSPC, and IOERR_WRITE for a quota or a limit of the
+# file's size; the file of shared memory beside the database has its own word for all of them.
+# None is a lie: the pages are not committed, and those committed before are on disk. What is left
+# of IOERR is: a failed fsync means that pages the system took from us may be gone.
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CONSTRAINT,  # this seq is taken: somebody else wrote, we did not
+    }
+)
+_PASSING_EXTENDED: Final = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_NOMEM,
+    }
+)
+_BROKEN: Final = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def judge(error: sqlite3.Error) -> StoreUnavailable | StoreBroken | None:
+    """Return what an error of SQLite's means for the service; None if it is our own mistake."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return None
+    text = f"{error} ({error.sqlite_errorname})"
+    if code in _PASSING_EXTENDED:
+        return StoreUnavailable(text)
+    if code == sqlite3.SQLITE_READONLY_DBMOVED or code & 0xFF in _BROKEN:
+        return StoreBroken(text)
+    return StoreUnavailable(text) if code & 0xFF in _PASSING else None

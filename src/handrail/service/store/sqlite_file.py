@@ -1,0 +1,135 @@
+"""A SQLite file: told from other files, made as a whole or not at all, brought up to date."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from handrail.errors import InputError
+from handrail.files import beside, sync_folder
+from handrail.service.store.lock import ServerLock
+from handrail.service.store.migrations import Migration, missing, newest
+
+__all__ = ["WAIT_SECONDS", "check_file", "connect", "make_file", "migrate"]
+
+APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
+"""What SQLite notes in the file's head, so that nobody takes it for another program's."""
+
+WAIT_SECONDS: Final = 5.0
+"""How long to wait for another process that writes."""
+
+_MAGIC: Final = b"SQLite format 3\0"
+_HEAD: Final = 100
+_APPLICATION_AT: Final = 68
+
+
+def check_file(path: Path, field: str = "database") -> None:
+    """Refuse a file that is not handrail's; it is only read, and not through SQLite.
+
+    SQLite would replay a journal that it finds beside the file, or leave files of its own there.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise InputError(
+            field, f"{path} cannot be read: {error.strerror}", "name a SQLite file of handrail's"
+        ) from error
+    if not head:
+        raise InputError(field, f"{path} is empty", "remove it: handrail makes its files itself")
+    found = int.from_bytes(head[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
+    if not head.startswith(_MAGIC) or found != APPLICATION_ID:
+        raise InputError(field, f"{path} is no database of handrail's", "name another file")
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Connect to a file that exists; transactions are begun and ended in plain sight."""
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw",
+        uri=True,
+        timeout=WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    # A commit returns when it is on disk. On macOS that takes more than fsync.
+    for setting in ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1"):
+        connection.execute(f"PRAGMA {setting}")
+    # Only the server's own write connection moves the log's pages into the file, when it chooses.
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    return connection
+
+
+def make_file(path: Path, migrations: Sequence[Migration]) -> None:
+    """Make a new database, unless somebody else just did.
+
+    It is made under another name, so that a crash leaves no half-made database at this one.
+    """
+    part = beside(path)
+    try:
+        # Hashes of API keys and what users did are in it: not for everybody to read. The files
+        # that SQLite puts beside it get the same mode.
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with contextlib.closing(connect(part)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            _apply(connection, migrations)
+            connection.execute("COMMIT")
+            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+            if mode != "wal":
+                raise InputError(
+                    "database", f"{path.parent} takes no write-ahead log", "name a local disk"
+                )
+        _name(part, path)
+        sync_folder(path.parent)
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with contextlib.suppress(OSError):
+                part.with_name(part.name + ending).unlink()
+
+
+def _name(part: Path, path: Path) -> None:
+    """Give a file its name, but never take it from a file that has it."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not path.exists():
+            part.rename(path)
+
+
+def migrate(
+    connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration], locked: bool
+) -> None:
+    """Take the steps that are missing, all or none, with no server running."""
+    if not missing(migrations, _version(connection)):
+        return
+    lock = None if locked else ServerLock(path)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _apply(connection, missing(migrations, _version(connection)))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _apply(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
+    for migration in migrations:
+        for statement in migration.statements:
+            connection.execute(statement)
+    if migrations:
+        connection.execute(f"PRAGMA user_version={newest(migrations)}")

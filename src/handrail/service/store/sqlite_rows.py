@@ -1,0 +1,164 @@
+"""Rows in and out of SQLite, within a transaction that the store began."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from handrail.service.store.migrations import SEQ_BITS
+from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
+
+__all__ = ["SqliteReader", "SqliteWriter"]
+
+_SEQS: Final = (1 << SEQ_BITS) - 1
+_ROW: Final = "seq, round, body, hash"
+_PAGE_BITS: Final = 12
+_OVERHEAD: Final = 100
+"""Bytes of a row besides its body: the hash, its place, the index."""
+
+
+class SqliteReader:
+    """A consistent view of what is committed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def policies(self, after: str = "", limit: int = 1_000_000) -> list[PolicyRow]:
+        """Return policies in the order of their names, those after a name."""
+        found = self._connection.execute(
+            "SELECT number, name FROM policies WHERE name > ? ORDER BY name LIMIT ?",
+            (after, limit),
+        )
+        return list(map(PolicyRow._make, found))
+
+    def find(self, name: str) -> PolicyRow | None:
+        """Return the policy of this name."""
+        found = self._connection.execute(
+            "SELECT number, name FROM policies WHERE name = ?", (name,)
+        ).fetchone()
+        return None if found is None else PolicyRow._make(found)
+
+    def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
+        """Return a policy's events in order, those after a seq."""
+        first = policy << SEQ_BITS
+        found = self._connection.execute(
+            f"SELECT {_ROW} FROM events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            (first + after, first + _SEQS, limit),
+        )
+        return list(map(Row._make, found))
+
+    def rounds(self, policy: int, first: int, last: int) -> list[Row]:
+        """Return the events of these rounds, both ends included, in the order of seq."""
+        found = self._connection.execute(
+            f"SELECT {_ROW} FROM events WHERE policy = ? AND round >= ? AND round <= ? ORDER BY id",
+            (policy, first, last),
+        )
+        return list(map(Row._make, found))
+
+    def head(self, policy: int) -> Row | None:
+        """Return the last event."""
+        first = policy << SEQ_BITS
+        return self._row("id > ? AND id <= ? ORDER BY id DESC LIMIT 1", first, first + _SEQS)
+
+    def snapshots(self, policy: int) -> list[SnapshotRow]:
+        """Return what snapshots there are, the newest first."""
+        first = policy << SEQ_BITS
+        found = self._connection.execute(
+            "SELECT seq, hash, body FROM snapshots WHERE id > ? AND id <= ? ORDER BY id DESC",
+            (first, first + _SEQS),
+        )
+        return list(map(SnapshotRow._make, found))
+
+    def keyed(self, policy: int, key: str) -> Row | None:
+        """Return the event that an idempotency key was used for, if it is still kept."""
+        found = self._connection.execute(
+            "SELECT seq FROM idempotency WHERE policy = ? AND key = ?", (policy, key)
+        ).fetchone()
+        return None if found is None else self._row("id = ?", (policy << SEQ_BITS) + found[0])
+
+    def keys(self) -> list[KeyRow]:
+        """Return all API keys, revoked ones too."""
+        found = self._connection.execute(
+            "SELECT id, role, policy, hash, created_at, revoked_at FROM keys ORDER BY id"
+        )
+        return list(map(KeyRow._make, found))
+
+    def _row(self, where: str, *values: int) -> Row | None:
+        found = self._connection.execute(
+            f"SELECT {_ROW} FROM events WHERE {where}", values
+        ).fetchone()
+        return None if found is None else Row._make(found)
+
+
+class SqliteWriter(SqliteReader):
+    """A transaction: everything in it is committed at its end, or nothing is.
+
+    Attributes
+    ----------
+    pages : int
+        About how many pages were written since the last checkpoint.
+    """
+
+    pages = 0
+
+    def lock(self, policies: Sequence[int]) -> None:
+        """Do nothing: who writes has the whole file to himself."""
+
+    def add_policy(self, name: str) -> PolicyRow | None:
+        """Add a policy; None if there is one of this name."""
+        found = self._connection.execute(
+            "INSERT INTO policies (name) VALUES (?) ON CONFLICT DO NOTHING RETURNING number, name",
+            (name,),
+        ).fetchall()
+        self.pages += 3
+        return PolicyRow._make(found[0]) if found else None
+
+    def append(self, policy: int, rows: Sequence[Row]) -> None:
+        """Append events to a policy's log."""
+        first = policy << SEQ_BITS
+        self._connection.executemany(
+            "INSERT INTO events (id, round, body, hash) VALUES (?, ?, ?, ?)",
+            [(first + seq, round_, body, hash_) for seq, round_, body, hash_ in rows],
+        )
+        # A page of the table, one of its index, one more now and then, and those that fill up.
+        written = sum([len(row[2]) for row in rows]) + _OVERHEAD * len(rows)
+        self.pages += 3 + (written >> _PAGE_BITS)
+
+    def remember(self, policy: int, key: str, seq: int, at: int) -> None:
+        """Keep an idempotency key; one that was kept before gives way."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO idempotency (policy, key, seq, at) VALUES (?, ?, ?, ?)",
+            (policy, key, seq, at),
+        )
+        self.pages += 2
+
+    def forget(self, before: int) -> None:
+        """Drop idempotency keys from before this time (microseconds since 1970)."""
+        self._connection.execute("DELETE FROM idempotency WHERE at < ?", (before,))
+        self.pages += 2
+
+    def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
+        """Add a snapshot, and keep only so many of the newest."""
+        first = policy << SEQ_BITS
+        self._connection.execute(
+            "INSERT OR REPLACE INTO snapshots (id, hash, body) VALUES (?, ?, ?)",
+            (first + snapshot.seq, snapshot.hash, snapshot.body),
+        )
+        self._connection.execute(
+            "DELETE FROM snapshots WHERE id > ? AND id <= (SELECT id FROM snapshots "
+            "WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+            (first, first, first + _SEQS, keep),
+        )
+        self.pages += 2 + (len(snapshot.body) >> _PAGE_BITS)
+
+    def add_key(self, key: KeyRow) -> None:
+        """Add an API key."""
+        self._connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", key)
+
+    def revoke_key(self, id: str, at: int) -> bool:
+        """Revoke an API key; False if there is none of this id, or it was revoked before."""
+        done = self._connection.execute(
+            "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at, id)
+        )
+        return done.rowcount == 1
