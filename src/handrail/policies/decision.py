@@ -147,12 +147,12 @@ class Decision:
             margin=self.margin,
             upper=self.upper,
             lower=self.lower,
-            baseline=None if self._baseline < 0 else self._called(self._baseline),
+            baseline=None if self._baseline < 0 else self.called(self._baseline),
             baseline_mean=(
                 units.outward(self._mean) if self._origin.algorithm.conservative else None
             ),
             baseline_low=units.outward(self._low) if self._low < self._mean else None,
-            leader=None if leader < 0 else self._called(leader),
+            leader=None if leader < 0 else self.called(leader),
             leader_margin=_given(margin, units),
             leader_upper=units.outward(choice[LEADER_UPPER]),
             leader_lower=units.outward(choice[LEADER_LOWER]),
@@ -161,7 +161,8 @@ class Decision:
             held=self._hold,
         )
 
-    def _called(self, action: int) -> Action:
+    def called(self, action: int) -> Action:
+        """Return an action's name; of a guard 0 is the baseline and 1 the proposal."""
         return action if self._names is None else self._names[action]
 
     @property

@@ -22,7 +22,7 @@ from handrail.policies.addressing import identify, settled
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
 from handrail.policies.defaults import DEFAULTS
-from handrail.policies.identity import POLICY_NAME, new_name, process
+from handrail.policies.identity import POLICY_NAME, Identity, decision_id, new_name, process
 from handrail.policies.names import Action
 from handrail.policies.parameters import Settings, settle
 from handrail.policies.played import Examined, Played
@@ -103,6 +103,11 @@ class Policy:
     def pending(self) -> int:
         """Rounds that still wait for their reward."""
         return len(self._state.open)
+
+    @property
+    def actions(self) -> int | None:
+        """How many arms there are, retired ones too; None where actions change every round."""
+        return self._settings.actions
 
     @property
     def failure_probability(self) -> float | None:
@@ -201,6 +206,27 @@ class Policy:
         named = (features, baseline, baseline_mean, true_means, proposal, hold)
         return check_round(self._settings, *named)
 
+    def check(
+        self,
+        *,
+        proposal: Action | None = None,
+        features: ArrayLike | None = None,
+        baseline: Action | None = None,
+        baseline_mean: float | tuple[float, float] | None = None,
+        true_means: ArrayLike | None = None,
+        hold: bool = False,
+    ) -> None:
+        """Refuse what `decide` would refuse, and change nothing.
+
+        Parameters
+        ----------
+        proposal, features, baseline, baseline_mean, true_means, hold
+            As for `decide`.
+        """
+        with self._lock:
+            given = self._given(proposal, features, baseline, baseline_mean, true_means, hold)
+            self._state.check_round(given)
+
     # -- what a log says -------------------------------------------------------------------
 
     def take_name(self, name: str) -> None:
@@ -227,6 +253,44 @@ class Policy:
         with self._lock:
             self._state.check_whole()
             self._state.replay(played)
+
+    def waiting_id(self, number: int) -> str | None:
+        """Return the id of a round that waits for its reward; None if it does not.
+
+        Parameters
+        ----------
+        number : int
+            The round.
+        """
+        found = self._state.open.get(number)
+        if found is None:
+            return None
+        return decision_id(Identity(self._origin.policy, found.token, number, True))
+
+    def oldest_waiting(self) -> int:
+        """Return the round that has waited longest for its reward; one must wait."""
+        return next(iter(self._state.open))
+
+    def waits(self, identity: Identity) -> bool:
+        """Say whether a decision waits for its reward.
+
+        Parameters
+        ----------
+        identity : Identity
+            What its id says.
+        """
+        found = self._state.open.get(identity.round)
+        return found is not None and found.token == identity.copy
+
+    def waiting_reward(self, number: int) -> float | None:
+        """Return a reward that waits for its window to close, in inner units.
+
+        Parameters
+        ----------
+        number : int
+            A round that waits.
+        """
+        return self._state.open[number].reward
 
     def examine(self, played: Played) -> Examined:
         """Compute what the numbers of the coming round have to be if it was played so.
@@ -391,7 +455,7 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as the content of a saved file."""
-        return Policy.from_bytes, ("a pickled policy", self._to_bytes())
+        return Policy.from_bytes, ("a pickled policy", self.to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, all of it or nothing.
@@ -408,9 +472,16 @@ class Policy:
         as if it had never stopped.
         """
         with self._saving:  # so that an older state never overwrites a newer one
-            files.write(path, self._to_bytes())
+            files.write(path, self.to_bytes())
 
-    def _to_bytes(self) -> bytes:
+    def to_bytes(self) -> bytes:
+        """Return the content of the file that `save` writes; the same state is the same bytes.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` reads.
+        """
         with self._lock:
             document, arrays = self._state.dump()
         document |= {"policy": self._origin.policy, "algorithm": asdict(self.algorithm)}

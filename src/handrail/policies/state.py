@@ -78,8 +78,7 @@ class State:
     def decide(self, given: Round, copy: str) -> Choice:
         """Settle what is due, choose, count the round and keep it if it awaits a reward."""
         number = self.round + 1
-        if self.model.gone.size > 0 and given.baseline >= 0 and self.model.gone[given.baseline]:
-            raise InputError("baseline", f"arm {given.baseline} was retired", "name another arm")
+        self._check_present(given)
         due = self.due()
         if due:
             # Settling changes the state: bad features must be found before, not by the model.
@@ -110,6 +109,15 @@ class State:
         self._keep(played)
         self._whole = True
         return choice
+
+    def _check_present(self, given: Round) -> None:
+        if self.model.gone.size > 0 and given.baseline >= 0 and self.model.gone[given.baseline]:
+            raise InputError("baseline", f"arm {given.baseline} was retired", "name another arm")
+
+    def check_round(self, given: Round) -> None:
+        """Refuse what `decide` would refuse."""
+        self._check_present(given)
+        check_features(self.settings, given)
 
     def replay(self, played: Played) -> None:
         """Settle what is due, then count a round that was decided before, and never choose."""

@@ -257,6 +257,8 @@ class PolicyView(_Answer):
     decisions: dict[str, int]
     """How many were optimistic, safe and the baseline."""
     failure_probability: float | None
+    notes: list[str]
+    """What voids the promise, or what it rests on."""
     head: Head
 
 
@@ -342,10 +344,11 @@ class BudgetView(_Answer):
 
     Attributes
     ----------
-    baseline_earnings : (float, float)
-        What the baseline would have earned in all rounds, from and to.
+    baseline_earnings : float
+        What the baseline would have earned in all rounds; where its mean is only known to lie in
+        an interval, the lower end of rounds with the baseline and the upper end of the others.
     required : float
-        (1 - alpha) of it, at most.
+        (1 - alpha) of it.
     rewards : float
         The rewards that came of decisions other than the baseline.
     promised : float
@@ -363,7 +366,7 @@ class BudgetView(_Answer):
     baseline_rounds: int
     explored_rounds: int
     pending: int
-    baseline_earnings: tuple[float, float]
+    baseline_earnings: float
     required: float
     rewards: float
     promised: float

@@ -1,0 +1,117 @@
+"""Definitions: what a policy was created with, checked, and the policy made of it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from handrail.errors import InputError, NoGuaranteeWarning
+from handrail.policies.make import make_policy
+from handrail.policies.policy import Policy
+from handrail.service.limits import Limits
+from handrail.service.messages import Action, CreateRequest
+
+__all__ = ["Made", "check_name", "check_names", "define", "index_of", "make"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OWN: Final = ("name", "algorithm", "mode", "keep_candidates")
+
+
+class Made(NamedTuple):
+    """A policy fresh from its definition."""
+
+    policy: Policy
+    names: list[str] | None
+    """What fixed arms are called, where they have names."""
+    notes: list[str]
+    """What voids the promise, or what it rests on."""
+
+
+def check_name(name: str, limits: Limits) -> None:
+    """Refuse a name that no path could hold."""
+    if _NAME.fullmatch(name) is None or len(name) > limits.name_length:
+        raise InputError(
+            "name",
+            f"{name[:50]!r} is no name for a policy",
+            f"use up to {limits.name_length} letters, digits, dots, dashes and underscores, "
+            "beginning with a letter or a digit",
+        )
+
+
+def define(request: CreateRequest, limits: Limits) -> tuple[dict[str, Any], Made]:
+    """Check a request to create a policy; return its definition and the policy."""
+    check_name(request.name, limits)
+    _check_size(request, limits)
+    definition: dict[str, Any] = {name: getattr(request, name) for name in _OWN}
+    definition["parameters"] = {
+        name: msgspec.to_builtins(value)
+        for name, value in msgspec.structs.asdict(request).items()
+        if name not in _OWN and value is not None
+    }
+    return definition, make(definition)
+
+
+def _check_size(request: CreateRequest, limits: Limits) -> None:
+    arms = request.arms if isinstance(request.arms, int) else len(request.arms or ())
+    rows = request.features or []
+    if isinstance(rows, dict):
+        rows = list(rows.values())
+    for field, size, most in (
+        ("arms", arms, limits.arms),
+        ("features", len(rows), limits.arms),
+        ("features", max((len(row) for row in rows), default=0), limits.dim),
+        ("dim", request.dim or 0, limits.dim),
+        ("checkpoints", len(request.checkpoints or ()), limits.arms),
+        ("window", request.window or 0, limits.pending),
+        ("true_means", len(request.true_means or ()), limits.arms),
+    ):
+        if size > most:
+            raise InputError(field, f"{size} are too many", f"the service takes {most} at most")
+    if isinstance(request.arms_ever, int) and request.arms_ever > limits.arms:
+        raise InputError("arms_ever", f"{request.arms_ever} are too many", f"at most {limits.arms}")
+
+
+def make(definition: dict[str, Any]) -> Made:
+    """Make the policy that a definition describes, with decisions that have to be confirmed."""
+    given = dict(definition["parameters"])
+    names: list[str] | None = None
+    if isinstance(given.get("arms"), list):
+        names = list(given["arms"])
+        given["arms"] = len(names)
+    features = given.get("features")
+    if isinstance(features, dict):
+        names = list(features)
+        given["features"] = list(features.values())
+    if names is not None:
+        check_names(names)
+        if isinstance(given.get("baseline"), str):
+            given["baseline"] = index_of("baseline", given["baseline"], names)
+    if "dim" in given and isinstance(given.get("baseline"), str):
+        del given["baseline"]  # a name of rounds that name their actions
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NoGuaranteeWarning)
+        policy = make_policy(definition["algorithm"], **given, confirm=True)
+    return Made(policy, names, [str(each.message) for each in caught])
+
+
+def check_names(names: list[str]) -> None:
+    """Refuse names of arms that are empty or the same."""
+    if not all(names) or len(set(names)) != len(names):
+        raise InputError("arms", "the names are not all different", "give each arm its own name")
+
+
+def index_of(field: str, action: Action, names: list[str] | None) -> int:
+    """Return the index of an action that may be named."""
+    if isinstance(action, int):
+        return action
+    if names is None:
+        raise InputError(field, f"{action!r} is no index", "these actions have no names")
+    try:
+        return names.index(action)
+    except ValueError:
+        raise InputError(
+            field, f"there is no action {action[:50]!r}", "use one of the actions' names"
+        ) from None

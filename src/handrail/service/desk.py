@@ -1,0 +1,398 @@
+"""The desk: requests wait here, one thread serves them, many in one transaction.
+
+While a batch is on its way to the disk the next one gathers: the more requests are in flight, the
+fewer commits each of them pays for (group commit). Nothing is answered before it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from queue import Empty, SimpleQueue
+from typing import Any, Final, TypeVar
+
+from handrail.errors import InputError
+from handrail.service import commands, outcomes, views
+from handrail.service.book import Book
+from handrail.service.keeper import Keeper
+from handrail.service.limits import Limits
+from handrail.service.messages import (
+    Answer,
+    ArmAnswer,
+    ArmRequest,
+    BudgetView,
+    CheckpointAnswer,
+    CreateRequest,
+    DecideRequest,
+    DecisionPage,
+    EstimatesView,
+    FallbackAnswer,
+    ModeRequest,
+    PolicyPage,
+    PolicyView,
+    RewardAnswer,
+    RewardRequest,
+)
+from handrail.service.problems import Problem, from_input
+from handrail.service.session import Session
+from handrail.service.shelf import Shelf
+from handrail.service.store.protocol import (
+    KeyRow,
+    Reader,
+    Row,
+    Store,
+    StoreBroken,
+    StoreUnavailable,
+)
+from handrail.service.warm import warm
+
+__all__ = ["Desk"]
+
+_LOG: Final = logging.getLogger("handrail.service")
+_T = TypeVar("_T")
+
+
+class _Task:
+    """A request that waits: a policy's name, what is to be done, and who wants to know."""
+
+    __slots__ = ("future", "name", "outcome", "work")
+
+    def __init__(
+        self, name: str | None, work: Callable[[Session], Any], future: asyncio.Future[Any]
+    ) -> None:
+        self.name = name
+        self.work = work
+        self.future = future
+        self.outcome: Any = None
+
+
+class Desk:
+    """Serves requests on policies, in the order in which they come.
+
+    Parameters
+    ----------
+    store : Store
+        The database.
+    limits : Limits
+        What is taken at most.
+    clock : callable
+        The time in seconds since 1970.
+
+    Attributes
+    ----------
+    ready : bool
+        Whether requests are served.
+    broken : BaseException or None
+        Why the service has to end: what was written may not be on disk.
+    """
+
+    def __init__(
+        self, store: Store, *, limits: Limits | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self.limits = Limits() if limits is None else limits
+        self._clock = clock
+        self._shelf = Shelf(self.limits.books)
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="handrail-desk", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._keeper = Keeper(store, self._shelf, self.limits)
+        self._used: set[int] = set()
+        self.ready = False
+        self.reachable = True
+        self.broken: BaseException | None = None
+        self.batches = 0
+        self.commit_seconds = 0.0
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Compile the rules and start to serve."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(warm)
+        self._thread.start()
+        self.ready = True
+
+    async def stop(self, grace: float) -> None:
+        """Serve what waits, write snapshots, and end."""
+        self.ready = False
+        if not self._thread.is_alive():
+            return
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join, grace)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return self._queue.qsize()
+
+    @property
+    def books(self) -> list[Book]:
+        """The policies in memory."""
+        return [book for _, book in self._shelf.items()]
+
+    # -- what can be asked for -------------------------------------------------------------
+
+    async def create(self, request: CreateRequest) -> PolicyView:
+        """Create a policy."""
+        return await self._submit(
+            None, lambda session: views.policy_view(commands.create(session, request))
+        )
+
+    async def policies(self, after: str, limit: int, only: str | None) -> PolicyPage:
+        """Return policies in the order of their names."""
+
+        def work(session: Session) -> PolicyPage:
+            rows = session.log.policies(after, limit + 1)
+            if only is not None:
+                found = session.log.find(only)
+                rows = [found] if found is not None and only > after else []
+            shown = [views.policy_view(session.book(row.name)) for row in rows[:limit]]
+            following = rows[limit - 1].name if len(rows) > limit else None
+            return PolicyPage(policies=shown, next=following)
+
+        return await self._submit(None, work)
+
+    async def show(self, name: str) -> PolicyView:
+        """Return a policy."""
+        return await self._on(name, lambda _, book: views.policy_view(book))
+
+    async def change_mode(self, name: str, request: ModeRequest) -> PolicyView:
+        """Change a policy's mode."""
+        return await self._on(
+            name,
+            lambda session, book: views.policy_view(
+                commands.change_mode(session, book, request.mode)
+            ),
+        )
+
+    async def archive(self, name: str) -> PolicyView:
+        """Archive a policy."""
+        return await self._on(
+            name, lambda session, book: views.policy_view(commands.archive(session, book))
+        )
+
+    async def checkpoint(self, name: str) -> CheckpointAnswer:
+        """Report a checkpoint."""
+        return await self._on(
+            name,
+            lambda session, book: CheckpointAnswer(
+                checkpoints=commands.report_checkpoint(session, book)
+            ),
+        )
+
+    async def add_arm(self, name: str, request: ArmRequest) -> ArmAnswer:
+        """Add an arm."""
+        return await self._on(
+            name,
+            lambda session, book: ArmAnswer(arm=commands.add_arm(session, book, request)),
+        )
+
+    async def retire_arm(self, name: str, arm: str) -> ArmAnswer:
+        """Retire an arm."""
+        return await self._on(
+            name, lambda session, book: ArmAnswer(arm=commands.retire_arm(session, book, arm))
+        )
+
+    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+        """Decide rounds: all of them, or none."""
+        return await self._on(
+            name, lambda session, book: commands.decide_all(session, book, requests)
+        )
+
+    async def rewards(
+        self, name: str, requests: list[RewardRequest], batch: bool = False
+    ) -> list[RewardAnswer]:
+        """Take rewards in."""
+        return await self._on(
+            name, lambda session, book: outcomes.reward_all(session, book, requests, batch)
+        )
+
+    async def fallback(self, name: str, decision: str) -> FallbackAnswer:
+        """Take in that the baseline was played after all."""
+        return await self._on(
+            name, lambda session, book: outcomes.fall_back(session, book, decision)
+        )
+
+    # -- what can be looked up -------------------------------------------------------------
+
+    async def decisions(self, name: str, after: int, limit: int) -> DecisionPage:
+        """Return decisions page by page."""
+        book, number = await self._look(name)
+        return await self._read(
+            lambda reader: views.decision_page(
+                book, reader.rounds(number, after + 1, after + limit), limit
+            )
+        )
+
+    async def budget(self, name: str, after: int, points: int) -> BudgetView:
+        """Return the budget, and its margin over time."""
+        book, number = await self._look(name)
+        last = book.policy.round
+        found = await self._read(
+            lambda reader: views.sampled(reader, number, after + 1, last, points)
+        )
+        return await self._on(name, lambda _, current: views.budget_view(current, found))
+
+    async def estimates(self, name: str, after: int, points: int) -> EstimatesView:
+        """Return what is known of the actions, and of chosen ones over time."""
+        book, number = await self._look(name)
+        last = book.policy.round
+        found = await self._read(
+            lambda reader: views.sampled(reader, number, after + 1, last, points)
+        )
+        return await self._on(name, lambda _, current: views.estimates_view(current, found))
+
+    async def events(self, name: str, after: int, limit: int) -> list[Row]:
+        """Return events of a policy's log."""
+        _, number = await self._look(name)
+        return await self._read(lambda reader: reader.events(number, after, limit))
+
+    async def keys(self) -> list[KeyRow]:
+        """Return the API keys."""
+        return await self._read(lambda reader: reader.keys())
+
+    async def _look(self, name: str) -> tuple[Book, int]:
+        return await self._on(name, lambda session, book: (book, session.number(book)))
+
+    async def _read(self, read: Callable[[Reader], _T]) -> _T:
+        """Read beside the writer."""
+
+        def work() -> _T:
+            with self._store.reading() as reader:
+                return read(reader)
+
+        try:
+            return await asyncio.to_thread(work)
+        except StoreUnavailable as error:
+            raise _away() from error
+
+    # -- the queue -------------------------------------------------------------------------
+
+    def _on(self, name: str, work: Callable[[Session, Book], _T]) -> asyncio.Future[_T]:
+        """Submit work on a policy's book."""
+        return self._submit(name, lambda session: work(session, session.book(name)))
+
+    def _submit(self, name: str | None, work: Callable[[Session], _T]) -> asyncio.Future[_T]:
+        if not self.ready:
+            raise Problem(503, "the service is starting or stopping", remedy="try again")
+        if self._queue.qsize() >= self.limits.queue:
+            raise Problem(503, "too many requests wait", remedy="try again later")
+        assert self._loop is not None
+        future: asyncio.Future[_T] = self._loop.create_future()
+        self._queue.put(_Task(name, work, future))
+        return future
+
+    def _run(self) -> None:
+        """Serve batches until told to stop."""
+        while True:
+            batch, last = self._gather()
+            if batch:
+                self._serve(batch)
+            if self.broken is not None:
+                return
+            try:
+                self._keeper.tidy(self._clock(), self._used)
+                if last:
+                    self._keeper.save_all()
+            except StoreBroken as error:
+                self._break([], error)
+            if last or self.broken is not None:
+                return
+
+    def _gather(self) -> tuple[list[_Task], bool]:
+        """Wait for a request; return it with all that wait, and whether it is time to stop."""
+        batch: list[_Task] = []
+        task = self._queue.get()
+        try:
+            while task is not None:
+                batch.append(task)
+                task = self._queue.get_nowait()
+        except Empty:
+            return batch, False
+        return batch, True
+
+    def _serve(self, batch: list[_Task]) -> None:
+        try:
+            self._commit(batch)
+            self.reachable = True
+        except StoreUnavailable as error:
+            if self.reachable:
+                _LOG.error("the database is away: %s", error)
+            self.reachable = False
+            problem = _away()
+            for task in batch:
+                task.outcome = problem
+        except StoreBroken as error:
+            self._break(batch, error)
+        except Exception:
+            if len(batch) == 1:
+                _LOG.exception("a request failed")
+                batch[0].outcome = Problem(500, "an unexpected error; nothing was changed")
+            else:  # one of them is to blame: serve each by itself
+                for task in batch:
+                    self._serve([task])
+                return
+        self._answer(batch)
+
+    def _break(self, batch: Iterable[_Task], error: BaseException) -> None:
+        """Stop for good: what was written may not be on disk, so nothing is acknowledged."""
+        _LOG.critical("the database is broken, the service ends: %s", error)
+        self.ready = False
+        self.broken = error
+        for task in batch:
+            task.outcome = Problem(503, "the database is broken")
+
+    def _commit(self, batch: list[_Task]) -> None:
+        """Serve a batch in one transaction; what a failure leaves in memory is dropped."""
+        session: Session | None = None
+        started = time.perf_counter()
+        try:
+            with self._store.writing() as log:
+                now = int(self._clock() * 1e6)
+                session = Session(log, self._shelf, self.limits, now, shared=self._store.shared)
+                session.lock([task.name for task in batch if task.name is not None])
+                for task in batch:
+                    try:
+                        task.outcome = task.work(session)
+                    except Problem as problem:
+                        task.outcome = problem
+                    except InputError as error:
+                        task.outcome = from_input(error)
+                session.flush()
+        except BaseException:
+            if session is not None:
+                for name in session.created:
+                    self._shelf.forget(name)
+                for number in session.used:
+                    self._shelf.drop(number)
+            raise
+        self._used = session.used
+        self.batches += 1
+        self.commit_seconds += time.perf_counter() - started
+
+    def _answer(self, batch: list[_Task]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(_resolve, batch)
+        except RuntimeError:  # the loop is closed: nobody waits any longer
+            _LOG.warning("the service ended before %d answers were given", len(batch))
+
+
+def _resolve(batch: list[_Task]) -> None:
+    """Hand the outcomes to those who still wait; runs in the loop."""
+    for task in batch:
+        future, outcome = task.future, task.outcome
+        if future.done():
+            continue
+        if isinstance(outcome, Problem):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def _away() -> Problem:
+    return Problem(503, "the database cannot be reached or written to", remedy="try again later")

@@ -1,0 +1,81 @@
+"""The keeper: snapshots when they are due, and forgetting what need not be remembered."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+from handrail.service.book import Book
+from handrail.service.limits import Limits
+from handrail.service.shelf import Shelf
+from handrail.service.snapshots import take
+from handrail.service.store.protocol import Store, StoreUnavailable
+
+__all__ = ["Keeper"]
+
+_LOG: Final = logging.getLogger("handrail.service")
+_KEPT: Final = 2
+"""Snapshots of a policy: the newest, and one before it should that one be unreadable."""
+_FORGET_SECONDS: Final = 60.0
+
+
+class Keeper:
+    """Housekeeping beside the requests: a database that is away is tried again later.
+
+    Parameters
+    ----------
+    store : Store
+        The database.
+    shelf : Shelf
+        The books in memory.
+    limits : Limits
+        How often.
+    """
+
+    def __init__(self, store: Store, shelf: Shelf, limits: Limits) -> None:
+        self._store = store
+        self._shelf = shelf
+        self._every = limits.snapshot_every
+        self._kept_seconds = limits.idempotency_seconds
+        self._forgotten: float | None = None
+
+    def tidy(self, now: float, used: Iterable[int]) -> None:
+        """Do what is due after these policies were used."""
+        due = [
+            (number, book)
+            for number in used
+            if (book := self._shelf.get(number)) is not None
+            and book.seq - book.saved >= self._every
+        ]
+        due += [each for each in self._shelf.spill() if self._changed(each[1])]
+        if due:
+            self._save(due)
+        if self._forgotten is None or abs(now - self._forgotten) >= _FORGET_SECONDS:
+            self._forgotten = now
+            self._forget(int((now - self._kept_seconds) * 1e6))
+
+    def save_all(self) -> None:
+        """Take snapshots of all books that have changed much since their last one."""
+        self._save([each for each in self._shelf.items() if self._changed(each[1])])
+
+    def _changed(self, book: Book) -> bool:
+        """Say whether folding what came after the last snapshot would take a while."""
+        return book.seq - book.saved > self._every // 10
+
+    def _save(self, books: list[tuple[int, Book]]) -> None:
+        try:
+            for number, book in books:
+                snapshot = take(book)
+                with self._store.writing() as log:
+                    log.put_snapshot(number, snapshot, _KEPT)
+                book.saved = snapshot.seq
+        except StoreUnavailable as error:
+            _LOG.warning("a snapshot could not be written: %s", error)
+
+    def _forget(self, before: int) -> None:
+        try:
+            with self._store.writing() as log:
+                log.forget(before)
+        except StoreUnavailable as error:
+            _LOG.warning("old idempotency keys could not be dropped: %s", error)

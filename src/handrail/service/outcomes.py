@@ -1,0 +1,161 @@
+"""Outcomes: rewards and fallbacks, and what is answered to those that come again or too late."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from handrail.errors import InputError
+from handrail.policies.identity import Identity, decision_id, parse_id
+from handrail.service.book import Book
+from handrail.service.commands import keyed_decision
+from handrail.service.events import Decided, FellBack, Rewarded, decode
+from handrail.service.messages import FallbackAnswer, RewardAnswer, RewardRequest, RewardStatus
+from handrail.service.problems import Problem
+from handrail.service.session import Session
+
+__all__ = ["fall_back", "reward_all"]
+
+_SAID: dict[str, str] = {
+    "learned": "The reward was learned from.",
+    "waiting": "The reward is used when the decision's window closes.",
+    "ignored": "The baseline was played, which needs no reward.",
+    "repeated": "The same reward was given before.",
+    "late": "The round was settled without this reward: its window has closed.",
+    "conflict": "Another reward was given before.",
+    "unknown": "There is no such decision.",
+}
+
+
+def reward_all(
+    session: Session, book: Book, requests: list[RewardRequest], batch: bool
+) -> list[RewardAnswer]:
+    """Take rewards in; each gets an answer of its own, but bad input refuses them all."""
+    _active(book)
+    named = []
+    for position, request in enumerate(requests):
+        try:
+            named.append(parse_id(request.decision))
+            book.units.reward("reward", request.reward)
+        except InputError as error:
+            place = f"rewards[{position}].{error.field}" if batch else error.field
+            raise InputError(place, error.reason, error.remedy) from None
+    answers = [
+        _reward(session, book, identity, request)
+        for identity, request in zip(named, requests, strict=True)
+    ]
+    if not batch:
+        _raise(answers[0])
+    return answers
+
+
+def _active(book: Book) -> None:
+    if book.archived:
+        raise Problem(409, "the policy is archived", field="policy", remedy="create another one")
+
+
+def _raise(answer: RewardAnswer) -> None:
+    if answer.status == "conflict":
+        raise Problem(409, answer.detail, field="reward", remedy="a reward is given once")
+    if answer.status == "unknown":
+        raise Problem(404, answer.detail, field="decision", remedy="pass the id of a decision")
+
+
+def _reward(
+    session: Session, book: Book, identity: Identity, request: RewardRequest
+) -> RewardAnswer:
+    status = _status(session, book, identity, request.reward)
+    return RewardAnswer(decision=request.decision, status=status, detail=_SAID[status])
+
+
+def _status(session: Session, book: Book, identity: Identity, reward: float) -> RewardStatus:
+    policy = book.policy
+    if identity.policy != book.identity or identity.round > policy.round:
+        return "unknown"
+    if not policy.waits(identity):
+        return _settled(session, book, identity, reward)
+    before = policy.waiting_reward(identity.round)
+    if before is not None:
+        return "repeated" if before == book.units.reward("reward", reward) else "conflict"
+    event = Rewarded(at=session.time(book), round=identity.round, reward=reward)
+    status = policy.learn(decision_id(identity), reward)
+    book.count(event)
+    session.write(book, event)
+    return "waiting" if status == "waiting" else "learned"
+
+
+def _settled(session: Session, book: Book, identity: Identity, reward: float) -> RewardStatus:
+    """Say what became of a round that does not wait any longer."""
+    past = _history(session, book, identity)
+    if past is None:
+        return "unknown"
+    decided, given, fell_back = past
+    if given is not None:
+        return "repeated" if given == reward else "conflict"
+    if fell_back or not book.awaits_reward(decided.event):
+        return "ignored"
+    return "late"
+
+
+def _history(
+    session: Session, book: Book, identity: Identity
+) -> tuple[Decided, float | None, bool] | None:
+    """Return a round's decision, its reward, and whether the baseline was played after all."""
+    session.flush()
+    rows = session.log.rounds(session.number(book), identity.round, identity.round)
+    decided: Decided | None = None
+    given: float | None = None
+    fell_back = False
+    for row in rows:
+        match decode(row.body):
+            case Decided() as event if event.token == identity.copy:
+                decided = event
+            case Rewarded() as event:
+                given = event.reward
+            case FellBack():
+                fell_back = True
+    return None if decided is None else (decided, given, fell_back)
+
+
+# -- fallbacks -----------------------------------------------------------------------------
+
+
+def fall_back(session: Session, book: Book, decision: str) -> FallbackAnswer:
+    """Take in that the caller played the baseline after all; `key:...` names a decision by key."""
+    _active(book)
+    if decision.startswith("key:"):
+        event = keyed_decision(session, book, decision.removeprefix("key:"))
+        if event is None:
+            raise Problem(404, "no decision was made under this key", field="decision")
+        decision = book.decision_id(event)
+    identity = parse_id(decision)
+    status = _fall_back(session, book, identity)
+    said = {
+        "baseline": "The round counts as a baseline round.",
+        "ignored": "The round was a baseline round from the start.",
+        "late": "The round's window has closed: it stays as it was counted.",
+    }
+    return FallbackAnswer(decision=decision, status=status, detail=said[status])
+
+
+def _fall_back(
+    session: Session, book: Book, identity: Identity
+) -> Literal["baseline", "ignored", "late"]:
+    unknown = Problem(404, _SAID["unknown"], field="decision", remedy="pass the id of a decision")
+    if identity.policy != book.identity or identity.round > book.policy.round:
+        raise unknown
+    past = _history(session, book, identity)
+    if past is None:
+        raise unknown
+    decided, given, fell_back = past
+    if fell_back:
+        return "baseline"
+    if given is not None:
+        raise Problem(409, "a reward was given: the decision was played", field="decision")
+    if decided.event == "baseline":
+        return "ignored"
+    if not book.policy.waits(identity):
+        return "late"
+    event = FellBack(at=session.time(book), round=identity.round)
+    book.apply(event)
+    session.write(book, event)
+    return "baseline"

@@ -1,0 +1,104 @@
+"""A session: several requests in one transaction, each on its policy's book."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.service.book import Book
+from handrail.service.chain import link
+from handrail.service.events import Event, encode, round_of
+from handrail.service.limits import Limits
+from handrail.service.problems import Problem
+from handrail.service.shelf import DamagedLog, Shelf, fold
+from handrail.service.store.protocol import PolicyRow, Row, Writer
+
+__all__ = ["Session"]
+
+
+class Session:
+    """What the requests of one transaction work with.
+
+    Parameters
+    ----------
+    log : Writer
+        The transaction.
+    shelf : Shelf
+        The books in memory.
+    limits : Limits
+        What is taken at most.
+    now : int
+        The time, in microseconds since 1970.
+    shared : bool
+        Whether other processes append to the same logs.
+    """
+
+    def __init__(
+        self, log: Writer, shelf: Shelf, limits: Limits, now: int, *, shared: bool
+    ) -> None:
+        self.log = log
+        self.shelf = shelf
+        self.limits = limits
+        self.now = now
+        self._shared = shared
+        self._numbers: dict[int, int] = {}
+        self._fresh: dict[int, list[Row]] = {}
+        self.used: set[int] = set()
+        """Policies whose books may be ahead of their logs until the transaction is committed."""
+        self.created: list[str] = []
+        """Policies made in this transaction."""
+
+    def lock(self, names: Sequence[str]) -> None:
+        """Keep other processes from appending to these policies' logs."""
+        found = {self.shelf.number(name, self.log) for name in names}
+        numbers = sorted(number for number in found if number is not None)
+        if numbers:
+            self.log.lock(numbers)
+
+    def book(self, name: str) -> Book:
+        """Return a policy's book, as of the last event of its log."""
+        number = self.shelf.number(name, self.log)
+        if number is None:
+            raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
+        try:
+            book = self.shelf.book(number, self.log)
+            if self._shared and number not in self.used:
+                fold(book, self.log, number)
+        except DamagedLog as error:
+            self.shelf.drop(number)
+            raise Problem(
+                503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
+            ) from error
+        self.used.add(number)
+        self._numbers[id(book)] = number
+        return book
+
+    def number(self, book: Book) -> int:
+        """Return the number of a policy by its book."""
+        return self._numbers[id(book)]
+
+    def open_book(self, row: PolicyRow, book: Book) -> None:
+        """Take in a new policy."""
+        self.shelf.add(row, book)
+        self.created.append(row.name)
+        self.used.add(row.number)
+        self._numbers[id(book)] = row.number
+
+    def time(self, book: Book) -> int:
+        """Return the time of the next event: a clock that jumps back stands still."""
+        return max(self.now, book.at)
+
+    def write(self, book: Book, event: Event) -> Row:
+        """Append an event, which the book has counted already, to its log."""
+        body = encode(event)
+        book.head = link(book.head, body)
+        book.seq += 1
+        row = Row(book.seq, round_of(event), body, book.head)
+        self._fresh.setdefault(self._numbers[id(book)], []).append(row)
+        return row
+
+    def flush(self) -> None:
+        """Hand over what was written, so that it can be read within the transaction."""
+        for number, rows in self._fresh.items():
+            if rows:
+                self.log.append(number, rows)
+                self._fresh[number] = []

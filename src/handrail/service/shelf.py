@@ -1,0 +1,134 @@
+"""The shelf: the books that are in memory, loaded when they are asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from handrail.errors import InputError
+from handrail.service.book import Book
+from handrail.service.chain import link
+from handrail.service.events import Created, Event, decode
+from handrail.service.snapshots import restore
+from handrail.service.store.protocol import PolicyRow, Reader, Row
+
+__all__ = ["DamagedLog", "Shelf", "fold", "load"]
+
+_PAGE: Final = 10_000
+
+
+class DamagedLog(Exception):
+    """A log that cannot be folded: an audit says where."""
+
+
+def load(reader: Reader, number: int) -> Book:
+    """Return a policy's book: from its newest snapshot that fits the log, and what came after."""
+    first = reader.events(number, 0, 1)
+    if not first:
+        raise DamagedLog("the log is empty")
+    created = _decode(first[0])
+    if not isinstance(created, Created):
+        raise DamagedLog("the log does not begin with its creation")
+    for snapshot in reader.snapshots(number):
+        rows = reader.events(number, snapshot.seq - 1, 1)
+        if rows and rows[0].seq == snapshot.seq and rows[0].hash == snapshot.hash:
+            book = restore(created, snapshot)
+            if book is not None:
+                break
+    else:
+        book = Book(created)
+        book.seq, book.head = 1, link(book.head, first[0].body)
+        if book.head != first[0].hash:
+            raise DamagedLog("event 1 does not have its hash")
+    fold(book, reader, number)
+    return book
+
+
+def fold(book: Book, reader: Reader, number: int) -> None:
+    """Take in the events that a book has not seen."""
+    while True:
+        rows = reader.events(number, book.seq, _PAGE)
+        for row in rows:
+            head = link(book.head, row.body)
+            if row.seq != book.seq + 1 or row.hash != head:
+                raise DamagedLog(f"event {row.seq} does not follow event {book.seq}")
+            try:
+                book.apply(_decode(row))
+            except InputError as error:
+                raise DamagedLog(f"event {row.seq}: {error}") from error
+            book.seq, book.head = row.seq, head
+        if len(rows) < _PAGE:
+            return
+
+
+def _decode(row: Row) -> Event:
+    try:
+        return decode(row.body)
+    except msgspec.MsgspecError as error:
+        raise DamagedLog(f"event {row.seq} cannot be read ({error})") from error
+
+
+class Shelf:
+    """Books by policy, the ones used last kept.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._books: OrderedDict[int, Book] = OrderedDict()
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._books)
+
+    def get(self, number: int) -> Book | None:
+        """Return a book if it is in memory."""
+        return self._books.get(number)
+
+    def items(self) -> list[tuple[int, Book]]:
+        """Return all policies in memory, with their books."""
+        return list(self._books.items())
+
+    def number(self, name: str, reader: Reader) -> int | None:
+        """Return the number of a policy by its name, which never changes."""
+        number = self._numbers.get(name)
+        if number is None:
+            row = reader.find(name)
+            if row is None:
+                return None
+            number = self._numbers[name] = row.number
+        return number
+
+    def book(self, number: int, reader: Reader) -> Book:
+        """Return a policy's book, loaded if need be."""
+        book = self._books.get(number)
+        if book is None:
+            book = self._books[number] = load(reader, number)
+        else:
+            self._books.move_to_end(number)
+        return book
+
+    def add(self, row: PolicyRow, book: Book) -> None:
+        """Put a new policy's book on the shelf."""
+        self._numbers[row.name] = row.number
+        self._books[row.number] = book
+
+    def drop(self, number: int) -> None:
+        """Forget what is in memory of a policy: the log has it."""
+        self._books.pop(number, None)
+
+    def forget(self, name: str) -> None:
+        """Forget a policy whose creation was not committed."""
+        number = self._numbers.pop(name, None)
+        if number is not None:
+            self.drop(number)
+
+    def spill(self) -> list[tuple[int, Book]]:
+        """Take the books used longest ago off the shelf, as many as are too many."""
+        return [self._books.popitem(last=False) for _ in range(len(self._books) - self._most)]

@@ -1,0 +1,173 @@
+"""Views: a policy, its decisions, its budget and its estimates, as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from handrail.policies.inspection import accounts, estimates, theta
+from handrail.service.answers import action_of, answer, moment
+from handrail.service.book import Book
+from handrail.service.events import Decided, FellBack, Rewarded, decode
+from handrail.service.messages import (
+    Action,
+    BudgetPoint,
+    BudgetView,
+    DecisionPage,
+    DecisionView,
+    EstimatePoint,
+    EstimatesView,
+    Head,
+    PolicyView,
+)
+from handrail.service.store.protocol import Reader, Row
+
+__all__ = [
+    "budget_view",
+    "decision_page",
+    "estimates_view",
+    "policy_view",
+    "sampled",
+]
+
+
+def policy_view(book: Book) -> PolicyView:
+    """Return a policy as it is now."""
+    actions: list[Action] | None = None
+    if not book.varies and not book.guard:
+        arms = book.policy.actions or 0
+        actions = [book.name_of(arm) for arm in range(arms)]
+    baseline = book.baseline
+    if isinstance(baseline, int) and not book.guard:
+        baseline = book.name_of(baseline)
+    return PolicyView(
+        name=book.definition["name"],
+        algorithm=book.definition["algorithm"],
+        mode=book.mode,  # type: ignore[arg-type]
+        archived=book.archived,
+        created_at=moment(book.created_at),
+        parameters=book.definition["parameters"],
+        actions=actions,
+        baseline=baseline,
+        round=book.policy.round,
+        pending=book.policy.pending,
+        margin=book.margin,
+        decisions=dict(book.decisions),
+        failure_probability=book.policy.failure_probability,
+        notes=list(book.notes),
+        head=Head(events=book.seq, hash=book.head.hex()),
+    )
+
+
+def decision_page(book: Book, rows: Iterable[Row], limit: int) -> DecisionPage:
+    """Return decisions from the rows of their rounds; what came of each may follow much later."""
+    decided: dict[int, Decided] = {}
+    rewards: dict[int, Rewarded] = {}
+    fell_back: set[int] = set()
+    for row in rows:
+        match decode(row.body):
+            case Decided() as event:
+                decided[event.round] = event
+            case Rewarded() as event:
+                rewards[event.round] = event
+            case FellBack() as event:
+                fell_back.add(event.round)
+    views = [
+        _decision(book, event, rewards.get(number), number in fell_back)
+        for number, event in decided.items()
+    ]
+    more = len(views) == limit and views[-1].round < book.policy.round
+    return DecisionPage(decisions=views, next=views[-1].round if more else None)
+
+
+def _decision(book: Book, event: Decided, reward: Rewarded | None, fell_back: bool) -> DecisionView:
+    said = answer(book, event)
+    return DecisionView(
+        id=said.id,
+        round=said.round,
+        at=moment(event.at),
+        action=said.action,
+        event=said.event,
+        margin=said.margin,
+        upper=event.upper,
+        lower=event.lower,
+        mode=event.mode,  # type: ignore[arg-type]
+        reason=said.reason,
+        reward=None if reward is None else reward.reward,
+        rewarded_at=None if reward is None else moment(reward.at),
+        fell_back=fell_back,
+        would=event.would,
+        digest=event.digest,
+    )
+
+
+def sampled(reader: Reader, number: int, first: int, last: int, points: int) -> list[Decided]:
+    """Return the decisions of rounds evenly spaced from first to last, both among them."""
+    rounds: Sequence[int] = range(first, last + 1)
+    if len(rounds) > points:
+        step = (len(rounds) - 1) / max(points - 1, 1)
+        rounds = sorted({first + round(i * step) for i in range(points)})
+    found = []
+    for each in rounds:
+        for row in reader.rounds(number, each, each):
+            event = decode(row.body)
+            if isinstance(event, Decided):
+                found.append(event)
+    return found
+
+
+def budget_view(book: Book, decisions: Sequence[Decided]) -> BudgetView:
+    """Return what was earned and what is certified, with the margin over time."""
+    parameters = book.definition["parameters"]
+    ledger = accounts(book.policy)
+    scale = book.units.scale
+    explored = int(ledger["plays"])
+    alpha = parameters.get("alpha")
+    earnings = (ledger["spared"] + ledger["forgone"]) * scale
+    return BudgetView(
+        policy=book.definition["name"],
+        alpha=alpha,
+        delta=parameters.get("delta"),
+        round=book.policy.round,
+        baseline_rounds=book.policy.round - explored,
+        explored_rounds=explored,
+        pending=book.policy.pending,
+        baseline_earnings=earnings,
+        required=(1.0 - (alpha or 0.0)) * earnings,
+        rewards=ledger["reward"] * scale,
+        promised=(ledger["promised"] + ledger["waived"]) * scale,
+        low=book.units.low,
+        margin=book.margin,
+        points=[
+            BudgetPoint(
+                round=each.round,
+                at=moment(each.at),
+                event=each.event,  # type: ignore[arg-type]
+                margin=each.margin,
+            )
+            for each in decisions
+        ],
+    )
+
+
+def estimates_view(book: Book, decisions: Sequence[Decided]) -> EstimatesView:
+    """Return what is known of the actions, with the bounds of chosen ones over time."""
+    known = estimates(book.policy)
+    actions = None
+    if known is not None:
+        actions = [{"action": book.name_of(arm), **each} for arm, each in enumerate(known)]
+    return EstimatesView(
+        policy=book.definition["name"],
+        round=book.policy.round,
+        actions=actions,
+        theta=theta(book.policy) if book.varies else None,
+        points=[
+            EstimatePoint(
+                round=each.round,
+                at=moment(each.at),
+                action=action_of(book, each),
+                lower=each.lower,
+                upper=each.upper,
+            )
+            for each in decisions
+        ],
+    )
