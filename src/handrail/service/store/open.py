@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from handrail.errors import InputError
+from handrail.extras import need_extra
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE
 from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable
@@ -56,7 +57,7 @@ def open_store(source: str, *, exclusive: bool = False, create: bool = True) -> 
     >>> folder.cleanup()
     """
     if is_postgres(source):
-        raise InputError("database", "PostgreSQL is not there yet", "name a file")
+        return _open_postgres(source, create)
     path = sqlite_path(source)
     with _explained(path):
         return _open_sqlite(path, exclusive, create)
@@ -78,6 +79,16 @@ def sqlite_path(source: str) -> Path:
             "name a file, or postgresql://USER@HOST/NAME",
         )
     return Path(os.path.realpath(name))
+
+
+def _open_postgres(source: str, create: bool) -> Store:
+    try:
+        need_extra("psycopg", "postgres")
+    except ImportError as error:  # it is there, and finds no libpq
+        raise InputError("psycopg", str(error), "pip install 'handrail[postgres]'") from error
+    from handrail.service.store.postgres_tables import open_postgres
+
+    return open_postgres(source, create)
 
 
 def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
