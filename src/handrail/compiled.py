@@ -4,6 +4,10 @@ Numba's on-disk cache checks the file of a compiled function but not the files o
 it calls: after a rule is edited, its callers would still be served from the cache with the old
 rule inside. So the cache folder carries a hash of all sources of the package in its name; an
 edit anywhere starts an empty folder.
+
+``HANDRAIL_UNCOMPILED=1``, set before the policies are imported, leaves the compiler out: the same
+rules are then run by the interpreter, for those who would trust no compiler. Numba is not even
+imported. It is meant for `handrail.policies` and what they rest on; simulations are not.
 """
 
 from __future__ import annotations
@@ -14,18 +18,27 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-import numba
-import numba.core.config
+import numpy as np
 import platformdirs
 
-__all__ = ["cache_folder", "compiled", "inlined", "lean"]
+__all__ = ["UNCOMPILED", "cache_folder", "compiled", "inlined", "lean"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
+UNCOMPILED: Final = os.environ.get("HANDRAIL_UNCOMPILED", "0") not in ("", "0")
+"""Whether the rules of this process are run as they are written."""
+
 _PACKAGE = Path(__file__).parent
 _DAYS_KEPT = 30
+
+if UNCOMPILED:
+    # The rules count on what IEEE arithmetic gives, as compiled code does without a word.
+    np.seterr(all="ignore")
+else:
+    import numba
+    import numba.core.config
 
 
 def cache_folder() -> Path:
@@ -71,13 +84,14 @@ def _prepare() -> str | None:
     return str(folder)
 
 
-_FOLDER = _prepare()
+_FOLDER = None if UNCOMPILED else _prepare()
 
 
 def compiled(function: _F) -> _F:
     """Compile a function with Numba; it keeps its type and runs without the interpreter's lock.
 
-    The uncompiled function stays reachable as ``function.py_func``. A division by zero gives what
+    The uncompiled function stays reachable as ``function.py_func``, unless nothing is compiled in
+    this process: then the function is returned as it is. A division by zero gives what
     IEEE arithmetic gives, not an exception: the check keeps loops from being vectorised, and
     margins that are not numbers are not safe.
 
@@ -134,6 +148,8 @@ def inlined(function: _F) -> _F:
 
 
 def _compile(function: _F, *, counted: bool, inline: bool) -> _F:
+    if UNCOMPILED:
+        return function
     compiler: Any = numba.njit  # its types leave out one of its options
     # All options are said: what is not, a function takes from the one that has it compiled first.
     options = {
