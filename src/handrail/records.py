@@ -63,6 +63,8 @@ class Rules(Protocol):
     """What the estimator learns from baseline rounds: see `handrail.conservative.baseline`."""
     open_arms: int
     """1: the j-th arm ever created gets 6 / (pi j)^2 of the level; 0: each gets 1 / arms."""
+    confirm: int
+    """1: a round of S is in the past bound by its promise alone until its reward comes."""
 
 
 class Ledger(Protocol):
@@ -85,7 +87,8 @@ class Ledger(Protocol):
     pending: int
     """Rounds of S whose reward may still come."""
     promised: float
-    """Sum of max(lower, 0), as of their decision, over the pending rounds."""
+    """Sum of max(lower, 0), as of their decision, over the pending rounds; of no more than the
+    baseline's mean where rounds have to be confirmed."""
     promised_rest: float
     waived: float
     """The same over rounds of S that were closed without a reward."""

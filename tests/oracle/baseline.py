@@ -61,10 +61,11 @@ def differences(
     """min over Theta_t of <theta, z>, one for each action a; never cut, for z is a difference.
 
     z = phi_a + sum of phi over S + sum of phi_b over S_b - (1 - alpha) sum of phi_b(i) over i <= t.
+    Rounds of S that are not confirmed are left out of the first sum and add what they promise.
     """
-    z = np.sum(history.features, axis=0)  # over S and S_b
+    z = np.sum(history.features[history.counted | ~history.in_s], axis=0)
     z = z - (1 - alpha) * (np.sum(history.baseline_features, axis=0) + rows[baseline])
-    return ellipsoid.smallest(rows + z)
+    return ellipsoid.smallest(rows + z) + history.unconfirmed
 
 
 def rewards_and_differences(

@@ -56,6 +56,7 @@ class Common:
         baseline_lower: float | None = None,
         window: int | None = None,
         default_reward: float | None = None,
+        confirm: bool = False,
         delta_weights: Mapping[str, float] | None = None,
         tightest_at: float = 1000.0,
         size: int = 0,
@@ -97,7 +98,7 @@ class Common:
             baseline_delta,
         )
         default = None if default_reward is None else self.units.inward(default_reward)
-        self.history = History(size, window, default)
+        self.history = History(size, window, default, confirm)
 
     def learn(self, round: int, reward: float) -> None:
         """The reward of a round (1-based) has come."""

@@ -3,6 +3,8 @@
 Without a window a reward is used as soon as it comes. With a window of W rounds, round i settles at
 the start of round i + W: with its reward if one has come, else with the default if there is one,
 else it stays pending for ever. Rewards of settled rounds are dropped.
+
+Where rounds have to be confirmed, one without a reward in use may have been the baseline's.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ ROOM = 4096  # rounds kept at most
 class History:
     """Columns with one entry per round; round i is entry i - 1."""
 
-    def __init__(self, dim: int, window: int | None, default: float | None) -> None:
+    def __init__(
+        self, dim: int, window: int | None, default: float | None, confirm: bool = False
+    ) -> None:
         self.length = 0
+        self.confirm = confirm
         self.window = window
         self.default = default
         self._action: Counts = np.zeros(ROOM, dtype=np.int64)
@@ -117,6 +122,25 @@ class History:
     def pending(self) -> Flags:
         """Rounds of S without a reward in use."""
         return self.in_s & ~self.learned
+
+    @property
+    def counted(self) -> Flags:
+        """Rounds of S that are known to have been played as decided."""
+        return self.in_s & self.learned if self.confirm else self.in_s
+
+    @property
+    def promises(self) -> Floats:
+        """max(lower, 0) of every round; no more than mu_b where the baseline may have been played.
+
+        Of an interval for mu_b its lower end.
+        """
+        mine = np.maximum(self.lowers, 0.0)
+        return np.minimum(mine, self.baseline_los) if self.confirm else mine
+
+    @property
+    def unconfirmed(self) -> float:
+        """What rounds of S that are not confirmed promise, all of them."""
+        return float(np.sum(self.promises[self.pending])) if self.confirm else 0.0
 
     @property
     def actions(self) -> Counts:

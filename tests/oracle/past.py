@@ -17,10 +17,13 @@ Bounds = tuple[float, Floats]
 
 
 def arm_sums(history: History, lowers: Floats, *, clip: bool) -> Bounds:
-    """sum_k N_k max(lower_k, 0) + max(lower_a, 0), N_k = plays of k in S, learned or not."""
-    total = 0.0
+    """sum_k N_k max(lower_k, 0) + max(lower_a, 0), N_k = plays of k in S, learned or not.
+
+    Where rounds have to be confirmed: those that are, and the promises of the others.
+    """
+    total = history.unconfirmed
     for arm, lower in enumerate(lowers):
-        plays = int(np.sum(history.in_s & (history.actions == arm)))
+        plays = int(np.sum(history.counted & (history.actions == arm)))
         total += plays * (max(float(lower), 0.0) if clip else float(lower))
     return total, total + np.maximum(lowers, 0.0)
 
@@ -30,25 +33,28 @@ def self_normalised(
 ) -> Bounds:
     """max(<theta_hat, x> - beta |x|_{V^-1}, 0), x = phi_a + sum of phi over S (paper section 2).
 
-    Features of rounds without a reward are in x and not in V.
+    Features of rounds without a reward are in x and not in V. Where rounds have to be confirmed
+    they are in neither, and promises are added.
     """
-    x = np.sum(history.features[history.in_s], axis=0)
+    x = np.sum(history.features[history.counted], axis=0)
     rows = np.vstack([x, x + features])  # S alone comes first
     bounds = ellipsoid.smallest(rows)
     if clip:
         bounds = np.maximum(bounds, 0.0)
+    bounds = bounds + history.unconfirmed
     return float(bounds[0]), bounds[1:]
 
 
 def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> Bounds:
     """max(sum of rewards - psi, 0) + max(lower_a, 0) (paper section 4, the checkpoint set).
 
-    A round of S without a reward adds max(lower_i, 0), its lower bound when it was chosen.
+    A round of S without a reward adds max(lower_i, 0), its lower bound when it was chosen; where
+    rounds have to be confirmed, no more than mu_b.
     """
     bound = float(np.sum(history.rewards[history.in_s & history.learned])) - psi
     if clip:
         bound = max(bound, 0.0)
-    waiting = float(np.sum(np.maximum(history.lowers[history.pending], 0.0)))
+    waiting = float(np.sum(history.promises[history.pending]))
     return bound + waiting, bound + waiting + np.maximum(lowers, 0.0)
 
 
@@ -65,5 +71,7 @@ def larger(one: Bounds, other: Bounds) -> Bounds:
 
 def known(history: History, true_means: Floats) -> Bounds:
     """sum of mu_{a_i} over S + mu_a: the constraint itself (paper section 2, figure 1)."""
-    total = float(np.sum(history.true_means[history.in_s]))
+    total = float(np.sum(history.true_means[history.counted]))
+    lost = history.in_s & ~history.counted
+    total += float(np.sum(np.minimum(history.true_means, history.baseline_los)[lost]))
     return total, total + true_means

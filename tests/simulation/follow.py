@@ -186,7 +186,9 @@ def _follow(
             extra = slack(rules, start + 1)
             for other in range(arms):
                 near[other] = tie * max(1.0, abs(certified[other]), abs(required), extra)
-            choice = choose(rules, ledger, upper, lower, certified, past, baseline, mean, mean)
+            choice = choose(
+                rules, ledger, upper, lower, certified, past, baseline, mean, mean, means
+            )
             promise = choice[PROMISE]
             if choice[ACTION] != arm:
                 if not could_follow(

@@ -64,6 +64,7 @@ def test_the_same_actions_as_the_policies_rules(name: str, width: str) -> None:
                 REWARDS[problem.rewards], means[now, action], problem.noise, keys[action], now
             )
             due = reward_contexts(
+                model.rules,
                 model.ledger,
                 model.design,
                 model.rows,

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from handrail.compiled import inlined, lean
 from handrail.conservative.baseline import allowance, held_margin, required, teaches
 from handrail.conservative.ledger import need, record_decision
-from handrail.conservative.past import NONE
+from handrail.conservative.past import NONE, ORACLE
 from handrail.conservative.schedule import slack
 from handrail.conservative.selection import (
     BASELINE_EVENT,
@@ -92,11 +92,13 @@ def choose(
     baseline: int,
     floor: float,
     mean: float,
+    truth: Floats,
 ) -> Choice:
     """Turn past_and_now(a), given in `certified`, into margins in place, and select.
 
     `past` is the same bound for S alone: with it the margin of a baseline round is certified. The
-    baseline's mean lies between floor and mean, which are the same where it is known.
+    baseline's mean lies between floor and mean, which are the same where it is known. Only oracles
+    ask for the truth.
     """
     if rules.past == NONE:
         leader = most_optimistic(upper, -1)
@@ -124,13 +126,17 @@ def choose(
     else:
         event = OPTIMISTIC_EVENT if action == leader else SAFE_EVENT
         margin, high, low = certified[action], upper[action], lower[action]
+    promise = max(low, 0.0)
+    if rules.confirm == 1 and action != baseline:
+        # Until it is confirmed, the round may have been the action's or the baseline's.
+        promise = min(truth[action] if rules.past == ORACLE else promise, floor)
     return (
         action,
         event,
         margin,
         high,
         low,
-        max(low, 0.0),
+        promise,
         leader,
         leader_margin,
         leader_upper,
@@ -152,9 +158,10 @@ def conclude(
     baseline: int,
     floor: float,
     mean: float,
+    truth: Floats,
 ) -> tuple[Choice, bool]:
     """Choose and count the round; also say whether it is a baseline round of the ledger."""
-    choice = choose(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
+    choice = choose(rules, ledger, upper, lower, certified, past, baseline, floor, mean, truth)
     held = rules.past != NONE and choice[ACTION] == baseline
     count_decision(rules, ledger, floor, mean, held, choice[PROMISE])
     return choice, held

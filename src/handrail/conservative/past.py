@@ -49,6 +49,7 @@ __all__ = [
     "self_normalised_lanes",
     "sums_features",
     "sums_rewards",
+    "unconfirmed",
 ]
 
 NONE: Final = 0
@@ -79,7 +80,7 @@ def clipped(rules: Rules, value: float) -> float:
 
 @inlined
 def arm_sums(rules: Rules, plays: Ints, lower: Floats) -> float:
-    """Return sum_k N_k max(lower_k, 0), N_k the plays of arm k in S, rewarded yet or not."""
+    """Return sum_k N_k max(lower_k, 0), N_k the plays of arm k in S that are counted."""
     total = 0.0
     for arm in range(plays.size):
         if plays[arm] > 0:
@@ -138,19 +139,36 @@ def martingale(rules: Rules, ledger: Ledger, psi: float) -> float:
     return earned + promised + ledger.waived + ledger.waived_rest
 
 
+@lean
+def unconfirmed(rules: Rules, ledger: Ledger) -> float:
+    """Return what rounds without a reward count beside arm sums and summed features.
+
+    Notes
+    -----
+    Nothing, where every round is held to have been played as decided: then N_k and x have it. Where
+    rounds have to be confirmed, N_k and x have those whose reward came, and each of the others
+    counts its promise: min(max(lower, 0), floor) as of its decision, which is no more than the mean
+    of its action and no more than that of the baseline, whichever was played.
+    """
+    if rules.confirm == 0:
+        return 0.0
+    return ledger.promised + ledger.promised_rest + ledger.waived + ledger.waived_rest
+
+
 @inlined
 def past_of_arms(
     rules: Rules, ledger: Ledger, psi: float, plays: Ints, lower: Floats, truth: Floats
 ) -> float:
     """Return the past bound of S alone over fixed arms, where no features are summed."""
     if rules.past == ARM_SUMS:
-        return arm_sums(rules, plays, lower)
+        return arm_sums(rules, plays, lower) + unconfirmed(rules, ledger)
     if rules.past == MARTINGALE:
         return martingale(rules, ledger, psi)
     if rules.past == ORACLE:
-        return oracle_sums(plays, truth)
+        return oracle_sums(plays, truth) + unconfirmed(rules, ledger)
     if rules.past == LARGER:
-        return max(martingale(rules, ledger, psi), arm_sums(rules, plays, lower))
+        sums = arm_sums(rules, plays, lower) + unconfirmed(rules, ledger)
+        return max(martingale(rules, ledger, psi), sums)
     return 0.0
 
 

@@ -16,7 +16,7 @@ from handrail.estimators.means import bound_means, learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire, rules_of
 from handrail.policies.played import Played
 from handrail.policies.rounds import Round
-from handrail.records import LEDGER, Floats, Ints, Record, new_record
+from handrail.records import LEDGER, Floats, Ints, Record, Rules, new_record
 
 __all__ = ["ArmsModel", "decide_arms", "replay_arms", "reward_arms"]
 
@@ -52,14 +52,16 @@ def decide_arms(
     past = past_of_arms(rules, ledger, psi, plays, lower, truth)
     past_plus_now(rules, past, lower, truth, certified)
     retire(gone, upper, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
-    _play(plays, choice[ACTION], held)
+    choice, held = conclude(
+        rules, ledger, upper, lower, certified, past, baseline, floor, mean, truth
+    )
+    _play(rules, plays, choice[ACTION], held)
     return choice
 
 
 @lean
-def _play(plays: Ints, arm: int, held: bool) -> None:
-    if not held:
+def _play(rules: Rules, plays: Ints, arm: int, held: bool) -> None:
+    if not held and rules.confirm == 0:
         plays[arm] += 1
 
 
@@ -76,12 +78,14 @@ def replay_arms(
 ) -> None:
     """Count a round that was decided before."""
     count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
-    _play(plays, arm, held)
+    _play(rules_[0], plays, arm, held)
 
 
 @lean
 def reward_arms(
+    rules_: Record,
     ledger_: Record,
+    plays: Ints,
     counts: Ints,
     sums: Floats,
     arm: int,
@@ -91,6 +95,8 @@ def reward_arms(
 ) -> None:
     """Take a reward into the ledger and the arm's mean; held: it is a baseline round's."""
     record_earned(ledger_[0], held, promise, reward)
+    if rules_[0].confirm == 1 and not held:
+        plays[arm] += 1
     learn_mean(counts, sums, arm, reward)
 
 
@@ -162,7 +168,9 @@ class ArmsModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         reward_arms(
+            self.rules,
             self.ledger,
+            self.plays,
             self.counts,
             self.sums,
             open_round.action,

@@ -135,6 +135,7 @@ class ContextModel:
         assert open_round.features is not None
         state = (self.design, self.rows, self.inverse, self.vectors)
         if reward_contexts(
+            self.rules,
             self.ledger,
             *state,
             REBUILD_EVERY,

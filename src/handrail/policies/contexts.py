@@ -21,6 +21,7 @@ from handrail.conservative.past import (
     self_normalised_lanes,
     sums_features,
     sums_rewards,
+    unconfirmed,
 )
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
@@ -77,7 +78,7 @@ def _past(rules: Rules, ledger: Ledger, psi: float) -> float:
 
 @inlined
 def _certify_sum(
-    rules: Rules, columns: Floats, vectors: Floats, room: Floats, beta: float
+    rules: Rules, ledger: Ledger, columns: Floats, vectors: Floats, room: Floats, beta: float
 ) -> float:
     """Fill in past_and_now(a) along the summed features; return the bound of S alone."""
     centre, square = along_total(
@@ -93,7 +94,11 @@ def _certify_sum(
         room[PRODUCT],
         room[CERTIFIED],
     )
-    return self_normalised(rules, centre, square, beta)
+    beside = unconfirmed(rules, ledger)
+    if rules.confirm == 1:
+        for lane in range(room.shape[1]):
+            room[CERTIFIED, lane] += beside
+    return self_normalised(rules, centre, square, beta) + beside
 
 
 @inlined
@@ -162,19 +167,22 @@ def decide_columns(
         room[LOWER_ROW],
     )
     if rules.knowledge == WITHIN:
-        certify_unknown(rules, past, columns, inverse, vectors, room, beta, baseline)
+        beside = unconfirmed(rules, ledger)
+        certify_unknown(rules, past, beside, columns, inverse, vectors, room, beta, baseline)
         floor, mean = max(lower[baseline], 0.0), min(upper[baseline], 1.0)
     elif rules.past == LARGER:
-        along = _certify_sum(rules, columns, vectors, room, beta)
+        along = _certify_sum(rules, ledger, columns, vectors, room, beta)
         for i in range(lower.size):
             certified[i] = max(certified[i], past + max(lower[i], 0.0))
         past = max(past, along)
     elif sums_features(rules):
-        past = _certify_sum(rules, columns, vectors, room, beta)
+        past = _certify_sum(rules, ledger, columns, vectors, room, beta)
     elif rules.past != NONE:
         past_plus_now(rules, past, lower, truth, certified)
     retire(gone, upper, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
+    choice, held = conclude(
+        rules, ledger, upper, lower, certified, past, baseline, floor, mean, truth
+    )
     action = choice[ACTION]
     mean_of_action = truth[action] if rules.past == ORACLE else 0.0
     _play(rules, ledger, columns, vectors, action, mean_of_action, baseline, held, summed)
@@ -198,7 +206,7 @@ def _play(
         row = HELD if held else FORGONE
         for i in range(len(columns)):
             vectors[row, i] += columns[i, baseline]
-    if not held and (summed or sums_features(rules)):
+    if not held and (summed or sums_features(rules)) and rules.confirm == 0:
         for i in range(len(columns)):
             vectors[TOTAL, i] += columns[i, action]
     if not held and rules.past == ORACLE:
@@ -272,6 +280,7 @@ def decide_contexts(
 
 @inlined
 def reward_contexts(
+    rules_: Record,
     ledger_: Record,
     design: Floats,
     rows: Floats,
@@ -286,6 +295,9 @@ def reward_contexts(
     """Take a reward into the ledger and the regression; say whether it is time to `refresh`."""
     ledger = ledger_[0]
     record_earned(ledger, held, promise, reward)
+    if rules_[0].confirm == 1 and not held:
+        for i in range(features.size):
+            vectors[TOTAL, i] += features[i]
     response, theta, step = vectors[RESPONSE], vectors[THETA], vectors[STEP]
     learn_context(ledger, design, rows, inverse, response, theta, step, features, reward)
     return bool(ledger.rows % rebuild_every == 0)

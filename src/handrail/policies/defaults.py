@@ -55,6 +55,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "true_means": None,
     "window": None,
     "default_reward": None,
+    "confirm": False,
 }
 """Every parameter of `make_policy` with the value that stands for "not given"."""
 
@@ -91,7 +92,7 @@ def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:
     given = resolve(algorithm, given)
     learned = isinstance(given["baseline_mean"], str)
     used = {"baseline", "delta", "noise", "reward_range", "mean_range", "accounting"}
-    used |= {"window", "default_reward"}
+    used |= {"window", "default_reward", "confirm"}
     if algorithm.estimator == "means":
         used |= {"arms", "width", "arms_ever"}
     elif algorithm.estimator == "linear":

@@ -23,6 +23,7 @@ from handrail.conservative.past import (
     past_plus_now,
     self_normalised,
     sums_features,
+    unconfirmed,
 )
 from handrail.estimators.fixed import (
     along_plays,
@@ -69,12 +70,14 @@ def certify_fixed(
         past_plus_now(rules, past, lower, truth, certified)
     if sums_features(rules):
         centre, square = along_plays(plays, means, cross)
-        along = self_normalised(rules, centre, square, beta)
+        beside = unconfirmed(rules, ledger)
+        along = self_normalised(rules, centre, square, beta) + beside
         past = max(past, along) if rules.past == LARGER else along
         for arm in range(plays.size):
             summed = self_normalised(
                 rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
             )
+            summed += beside
             both = rules.past == LARGER and certified[arm] > summed
             certified[arm] = certified[arm] if both else summed
     else:
@@ -103,7 +106,8 @@ def certify_unknown(
     With n_b baseline rounds before round t, the budget of playing arm a is <theta, z>, z = phi_a +
     sum_S phi + (n_b - (1 - alpha) t) phi_b, which the ellipsoid bounds from below; or the rewards
     of S, less psi, plus <theta, w>, w = phi_a + (alpha n_b - (1 - alpha) (s + 1)) phi_b. Both are
-    differences: nothing is cut at 0 but the rewards of S.
+    differences: nothing is cut at 0 but the rewards of S. Rounds that are not confirmed are in
+    neither sum and add what they promise.
     """
     upper, lower, certified = work[0], work[1], work[2]
     beta = bound_fixed(rules, ledger, means, gram, upper, lower)
@@ -114,6 +118,7 @@ def certify_unknown(
     long = held - keep * (ledger.rounds + 1)
     short = rules.alpha * held - keep * (ledger.plays + 1)
     earned = martingale(rules, ledger, current_boundary(rules, ledger))
+    beside = unconfirmed(rules, ledger)
     centre, square = along_plays(plays, means, cross)
     own = gram[baseline, baseline]
     for arm in range(plays.size):
@@ -123,7 +128,7 @@ def certify_unknown(
             length = square + 2.0 * cross[arm] + gram[arm, arm]
             length += 2.0 * long * (cross[baseline] + both) + long * long * own
             value = centre + means[arm] + long * means[baseline]
-            most = value - beta * math.sqrt(max(length, 0.0))
+            most = value - beta * math.sqrt(max(length, 0.0)) + beside
         if rules.past != SELF_NORMALISED:
             length = gram[arm, arm] + 2.0 * short * both + short * short * own
             value = means[arm] + short * means[baseline]
@@ -159,8 +164,10 @@ def decide_fixed(
     else:
         past = certify_fixed(rules, ledger, plays, counts, sums, means, gram, cross, truth, work)
     retire(gone, upper, certified)
-    choice, held = conclude(rules, ledger, upper, lower, certified, past, baseline, floor, mean)
-    if not held:
+    choice, held = conclude(
+        rules, ledger, upper, lower, certified, past, baseline, floor, mean, truth
+    )
+    if not held and rules.confirm == 0:
         play_fixed(gram, plays, cross, choice[ACTION])
     return choice
 
@@ -180,7 +187,7 @@ def replay_fixed(
 ) -> None:
     """Count a round that was decided before."""
     count_decision(rules_[0], ledger_[0], floor, mean, held, promise)
-    if not held:
+    if not held and rules_[0].confirm == 0:
         play_fixed(gram, plays, cross, arm)
 
 
@@ -204,6 +211,8 @@ def reward_fixed(
     """Take a reward into the ledger and the regression, computed afresh now and then."""
     ledger = ledger_[0]
     record_earned(ledger, held, promise, reward)
+    if rules_[0].confirm == 1 and not held:
+        play_fixed(gram, plays, cross, arm)
     learn_mean(counts, sums, arm, reward)
     learn_fixed(ledger, means, gram, cross, arm, reward)
     if ledger.rows % rebuild_every == 0:

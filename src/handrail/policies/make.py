@@ -47,8 +47,9 @@ def make_policy(
     true_means: ArrayLike | None = None,
     window: int | None = None,
     default_reward: float | None = None,
+    confirm: bool = False,
 ) -> Policy:
-    """Make a policy: an algorithm with its parameters, ready for its first round.
+    r"""Make a policy: an algorithm with its parameters, ready for its first round.
 
     Parameters
     ----------
@@ -137,6 +138,10 @@ def make_policy(
     default_reward : float
         What a missing reward counts as. Without it the round is never learned from and counts
         by its lower bound.
+    confirm : bool, default=False
+        Whether a decision may not have been carried out until its reward comes: its answer was
+        lost, and the caller played the baseline (see Notes). Not for oracles with `dim`; it makes
+        no difference to UCB and LinUCB, which promise nothing.
 
     Returns
     -------
@@ -147,6 +152,21 @@ def make_policy(
     ------
     InputError
         If a parameter is wrong, missing, or not used by the algorithm.
+
+    Notes
+    -----
+    With `confirm`, until the reward of a round i of S comes nobody knows whether its action was
+    played or the baseline. It then counts
+
+    .. math:: p_i = \min(\max(\mathrm{lower}_i, 0), \mu_b(i)),
+
+    with the lower end of what is known of the baseline's mean in its place where that is an
+    interval, both as of the decision: no more than either of the two earns. It is in neither N_k
+    (`arm-sums`) nor x (`self-normalised`) nor the sum of rewards (`martingale`), and the past bound
+    is the one of the confirmed rounds plus the sum of p_i over the others. What is owed counts all
+    of S. So every margin holds whichever of the earlier decisions were carried out; if the present
+    one is not, the budget grows by alpha mu_b. A round that is closed without a reward and without
+    a default keeps p_i for good; with a default, missing means the default, lost or not.
 
     References
     ----------

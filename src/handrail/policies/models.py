@@ -27,7 +27,9 @@ def make_model(settings: Settings) -> Model:
         assert settings.actions is not None
         return ArmsModel(settings.rules, settings.actions)
     features = settings.features
-    means = int(settings.rules["width"][0]) == INTERSECTION  # which arm space keeps
+    # Arm space keeps each arm's mean, and the plays that were confirmed.
+    means = int(settings.rules["width"][0]) == INTERSECTION
+    means = means or (settings.algorithm.past == "oracle" and settings.confirm)
     if features is not None and (means or len(features) <= min(features.shape[1] ** 2, MOST_ARMS)):
         return FixedModel(settings.rules, features)
     return ContextModel(settings.rules, features)

@@ -61,6 +61,8 @@ class Settings(NamedTuple):
     window: int | None
     default_reward: float | None
     failure: float | None
+    confirm: bool
+    """Whether a decision may not have been carried out until its reward comes."""
 
 
 def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True) -> Settings:
@@ -101,6 +103,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = _arms_ever(given["arms_ever"], actions)
     learns = _lessons(given["learn_baseline"], known)
+    confirm = _confirm(algorithm, given["confirm"], actions)
     rules = new_record(
         RULES,
         past=PASTS[algorithm.past],
@@ -125,6 +128,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         learn_baseline=learns,
         baseline_level=levels.baseline,
         baseline_rho=mixture_rho(tightest, levels.baseline) if guard else 0,
+        confirm=confirm,
     )
     schedule = None
     if algorithm.conservative:
@@ -160,6 +164,7 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
             else units.reward("default_reward", given["default_reward"])
         ),
         failure=levels.failure,
+        confirm=confirm,
     )
 
 
@@ -332,6 +337,14 @@ def _lessons(value: object, known: Known) -> int:
     if known.learned:
         return FROM_REWARDS
     return NOTHING if known.code == CONSTANT else FROM_MEANS
+
+
+def _confirm(algorithm: Algorithm, value: object, actions: int | None) -> bool:
+    """Say whether rounds have to be confirmed; sums of true means over contexts do not wait."""
+    confirm = checks.flag("confirm", value)
+    if confirm and algorithm.past == "oracle" and actions is None:
+        raise InputError("confirm", "is not for an oracle with dim", "leave it out")
+    return confirm
 
 
 def _truth(

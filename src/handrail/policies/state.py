@@ -372,7 +372,8 @@ def _check_counts(model: Model) -> None:
     )
     agree = agree and counted["rows"] in (0, learned)
     if "plays" in arrays:
-        agree = agree and int(arrays["plays"].sum()) == counted["plays"]
+        confirmed = "rewards" if model.rules["confirm"][0] else "plays"
+        agree = agree and int(arrays["plays"].sum()) == counted[confirmed]
         agree = agree and int(arrays["counts"].sum()) == learned
     if not agree:
         raise ValueError("the counts contradict each other")

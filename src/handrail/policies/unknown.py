@@ -43,6 +43,7 @@ def _certify_along(
 def certify_unknown(
     rules: Rules,
     earned: float,
+    beside: float,
     columns: Floats,
     inverse: Floats,
     vectors: Floats,
@@ -58,7 +59,7 @@ def certify_unknown(
     is <theta, x + w + phi_a>, x the features summed over S; the ellipsoid bounds it from below.
     Or the rewards of S less psi (earned) stand for <theta, x>, and the ellipsoid bounds
     <theta, w + phi_a>. Both are differences: neither is cut at 0. `larger` takes the larger of the
-    two.
+    two. Rounds that are not confirmed are no part of x; what they promise stands beside it.
     """
     keep = 1.0 - rules.alpha
     for i in range(len(columns)):
@@ -71,7 +72,7 @@ def certify_unknown(
             vectors[SUM, i] += vectors[TOTAL, i]
         _certify_along(columns, inverse, vectors, room, beta, CERTIFIED)
     for lane in range(room.shape[1]):
+        along = room[CERTIFIED, lane] + beside
         other = earned + room[SPARE, lane]
-        better = rules.past != SELF_NORMALISED and other > room[CERTIFIED, lane]
-        if better or rules.past == MARTINGALE:
-            room[CERTIFIED, lane] = other
+        better = rules.past != SELF_NORMALISED and other > along
+        room[CERTIFIED, lane] = other if better or rules.past == MARTINGALE else along

@@ -373,7 +373,7 @@ def run_arms(
                 for other in range(means.size):
                     margins[other] = certified[other]
             choice, held = conclude(
-                rules, ledger, upper, lower, margins, past, baseline, mean, mean
+                rules, ledger, upper, lower, margins, past, baseline, mean, mean, means
             )
             arm = choice[ACTION]
             event = choice[EVENT]

@@ -157,7 +157,7 @@ def _choose(
     sums = wide[_CERTIFIED, : means.size]
     mean = means[baseline]
     top = awaited(rules.selection, upper, lower, sums, baseline, mean)
-    choice = choose(rules, ledger, upper, lower, sums, 0.0, baseline, mean, mean)
+    choice = choose(rules, ledger, upper, lower, sums, 0.0, baseline, mean, mean, means)
     return choice[ACTION], choice[EVENT], top
 
 

@@ -88,7 +88,9 @@ def run_arms_plain(
                 reward = mean
                 if not held or rules_[0].learn_baseline == FROM_REWARDS:
                     reward = draw(kind, means[arm], noise, keys[arm], counts[arm])
-                reward_arms(ledger_, counts, sums, arm, held, choice[PROMISE], reward)
+                reward_arms(
+                    rules_, ledger_, plays, counts, sums, arm, held, choice[PROMISE], reward
+                )
             start = ledger.rounds - 1
             end_rounds(meter, ledger, plays, means, mean, arm, choice[EVENT], start, actions)
             if assured.size > 0:
