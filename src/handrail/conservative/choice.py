@@ -38,6 +38,7 @@ __all__ = [
     "choose",
     "conclude",
     "count_decision",
+    "promised",
     "would_be_safe",
 ]
 
@@ -79,6 +80,17 @@ def would_be_safe(rules: Rules, ledger: Ledger, certified: float, mean: float) -
     """
     extra = slack(rules, ledger.rounds + 1)
     return _margin(certified, extra, need(rules, ledger, mean, mean)) >= 0.0
+
+
+@lean
+def promised(rules: Rules, lower: float, truth: float, floor: float) -> float:
+    """Return what a round of S counts until its reward comes; the truth is for oracles.
+
+    Until it is confirmed, the round may have been the action's or the baseline's.
+    """
+    if rules.confirm == 0 or rules.past == NONE:
+        return max(lower, 0.0)
+    return min(truth if rules.past == ORACLE else max(lower, 0.0), floor)
 
 
 @inlined
@@ -127,9 +139,8 @@ def choose(
         event = OPTIMISTIC_EVENT if action == leader else SAFE_EVENT
         margin, high, low = certified[action], upper[action], lower[action]
     promise = max(low, 0.0)
-    if rules.confirm == 1 and action != baseline:
-        # Until it is confirmed, the round may have been the action's or the baseline's.
-        promise = min(truth[action] if rules.past == ORACLE else promise, floor)
+    if action != baseline:
+        promise = promised(rules, low, truth[action] if rules.past == ORACLE else 0.0, floor)
     return (
         action,
         event,

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from handrail import files
 from handrail.conservative.baseline import FROM_REWARDS
-from handrail.conservative.choice import FLOOR, LOWER, MARGIN, MEAN, PROMISE, UPPER
 from handrail.errors import InputError
 from handrail.policies import storage
 from handrail.policies.addressing import identify, settled
@@ -313,18 +312,14 @@ class Policy:
         """
         with self._lock:
             self._state.check_whole()
-            choice, own = self._state.examine(played)
+            found = self._state.examine(played)
         units = self._settings.units
-        margin, upper, lower = own
-        if played.held:
-            margin, upper, lower = choice[MARGIN], choice[UPPER], choice[LOWER]
-        return Examined(
-            None if math.isnan(margin) or not self.algorithm.conservative else margin * units.scale,
-            units.outward(upper),
-            units.outward(lower),
-            choice[FLOOR],
-            choice[MEAN],
-            choice[PROMISE] if played.held else max(lower, 0.0),
+        margin = found.margin
+        promised = margin is not None and not math.isnan(margin) and self.algorithm.conservative
+        return found._replace(
+            margin=margin * units.scale if promised and margin is not None else None,
+            upper=units.outward(found.upper),
+            lower=units.outward(found.lower),
         )
 
     # -- what changes on the way -------------------------------------------------------------

@@ -12,7 +12,18 @@ import numpy as np
 
 from handrail import checks
 from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS, NOTHING
-from handrail.conservative.choice import ACTION, EVENT, FLOOR, MEAN, PROMISE, Choice
+from handrail.conservative.choice import (
+    ACTION,
+    EVENT,
+    FLOOR,
+    LOWER,
+    MARGIN,
+    MEAN,
+    PROMISE,
+    UPPER,
+    Choice,
+    promised,
+)
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
 from handrail.policies.addressing import settled
@@ -21,7 +32,7 @@ from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
-from handrail.policies.played import Played
+from handrail.policies.played import Examined, Played
 from handrail.policies.rounds import NO_TRUTH, Round, bad_features, check_features
 from handrail.records import LEDGER, Floats
 
@@ -138,11 +149,8 @@ class State:
         self._keep(played)
         self._whole = True
 
-    def examine(self, played: Played) -> tuple[Choice, tuple[float, float, float]]:
-        """Decide a played round once more; change nothing.
-
-        Returns the choice among the action and the baseline, and what is certified of the action.
-        """
+    def examine(self, played: Played) -> Examined:
+        """Decide a played round once more; change nothing. Bounds are in inner units."""
         twin = self.copy(self.due())
         settings = self.settings
         floor, mean = played.floor, played.mean
@@ -160,7 +168,13 @@ class State:
         truth = NO_TRUTH if settings.truth is None else settings.truth
         given = Round(features, baseline, floor, mean, truth, names, hold=played.held)
         choice = twin.decide(given, played.token)
-        return choice, twin.model.examined(action)
+        if played.held:
+            numbers = (choice[MARGIN], choice[UPPER], choice[LOWER])
+            return Examined(*numbers, choice[FLOOR], choice[MEAN], choice[PROMISE])
+        margin, upper, lower = twin.model.examined(action)
+        mean_of_action = float(truth[action]) if truth.size else 0.0
+        promise = promised(twin.model.rules[0], lower, mean_of_action, choice[FLOOR])
+        return Examined(margin, upper, lower, choice[FLOOR], choice[MEAN], promise)
 
     def _keep(self, played: Played) -> None:
         """Count a round as decided, and keep or teach what it leaves."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any, Final
 
+import numpy as np
+
+from handrail.policies.contexts import REBUILD_EVERY
 from handrail.policies.make import make_policy
+from handrail.policies.played import Played
 
 __all__ = ["warm"]
 
@@ -21,7 +25,11 @@ _ROWS: Final = [[0.5, 0.0], [0.0, 0.5]]
 
 
 def warm() -> None:
-    """Run a round of every kind of model; the compiled rules stay in the cache on disk."""
+    """Run every rule of every kind of model; compiled, they stay in the cache on disk.
+
+    A model over contexts computes its inverse afresh now and then, so that it takes that many
+    rounds to see all of its rules.
+    """
     kinds: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("HANDRAIL", {"arms": 2}, {}),
         ("LinHANDRAIL", {"features": _ROWS, "theta_bound": 1.0}, {}),
@@ -36,8 +44,18 @@ def warm() -> None:
         warnings.simplefilter("ignore")
         for name, parameters, given in kinds:
             policy = make_policy(name, **_COMMON, **parameters)
-            for _ in range(12):
+            twin = make_policy(name, **_COMMON, **parameters)
+            policy.decide(**given, hold=True)
+            for _ in range(REBUILD_EVERY + 1):
                 decision = policy.decide(**given)
-                policy.decide(**given, hold=True)
                 if decision.awaits_reward:
                     policy.learn(decision, 0.5)
+            twin.replay(_played(given))
+            twin.close(twin.waiting_id(1) or "")
+            twin.replay(_played(given)._replace(round=2))
+            twin.fall_back(twin.waiting_id(2) or "")
+
+
+def _played(given: dict[str, Any]) -> Played:
+    row = np.array(_ROWS[1]) if "features" in given else None
+    return Played(1, "0" * 8, 1, False, 0, 0.5, 0.5, 0.0, row, row)
