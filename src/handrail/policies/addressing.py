@@ -9,7 +9,7 @@ from handrail.policies.identity import Identity, parse_id
 __all__ = ["identify", "settled"]
 
 
-def identify(decision: Decision | str, policy: str) -> Identity:
+def identify(decision: Decision | Identity | str, policy: str) -> Identity:
     """Return what a decision, or its id, says; refuse one that is not this policy's."""
     if isinstance(decision, Decision):
         identity = decision.identity
@@ -21,6 +21,8 @@ def identify(decision: Decision | str, policy: str) -> Identity:
             )
     elif isinstance(decision, str):
         identity = parse_id(decision)
+    elif isinstance(decision, Identity):
+        identity = decision
     else:
         raise InputError(
             "decision", f"{decision!r} is neither a Decision nor an id", "pass decision.id"

@@ -376,13 +376,13 @@ class Policy:
 
     # -- rewards ---------------------------------------------------------------------------
 
-    def learn(self, decision: Decision | str, reward: float) -> Status:
+    def learn(self, decision: Decision | Identity | str, reward: float) -> Status:
         """Take the reward of a decision into account; late, and out of order, is fine.
 
         Parameters
         ----------
-        decision : Decision or str
-            What `decide` returned, or its id.
+        decision : Decision, Identity or str
+            What `decide` returned, or its id, as text or taken apart.
         reward : float
             The reward.
 

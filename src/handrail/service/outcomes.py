@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from handrail.errors import InputError
-from handrail.policies.identity import Identity, decision_id, parse_id
+from handrail.policies.identity import Identity, parse_id
 from handrail.service.book import Book
 from handrail.service.commands import keyed_decision
 from handrail.service.events import Decided, FellBack, Rewarded, decode
@@ -77,7 +77,7 @@ def _status(session: Session, book: Book, identity: Identity, reward: float) -> 
     if before is not None:
         return "repeated" if before == book.units.reward("reward", reward) else "conflict"
     event = Rewarded(at=session.time(book), round=identity.round, reward=reward)
-    status = policy.learn(decision_id(identity), reward)
+    status = policy.learn(identity, reward)
     book.count(event)
     session.write(book, event)
     return "waiting" if status == "waiting" else "learned"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,7 @@ _COMMON: Final[dict[str, Any]] = {
 _ROWS: Final = [[0.5, 0.0], [0.0, 0.5]]
 
 
+@cache
 def warm() -> None:
     """Run every rule of every kind of model; compiled, they stay in the cache on disk.
 
