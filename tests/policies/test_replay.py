@@ -125,9 +125,8 @@ def test_replay_gives_the_same_bits(name: str, kind: str, parameters: ROW) -> No
     low, high = parameters["reward_range"]
     for number in range(ROUNDS):
         given = arguments(kind, number, rng)
-        baseline = int(
-            given.get("baseline", parameters.get("baseline", -1)) if kind != "guard" else 0
-        )
+        own: Any = given.get("baseline", parameters.get("baseline", -1))
+        baseline = 0 if kind == "guard" else int(own)
         decision = policy.decide(**given, hold=policy.algorithm.conservative and number % 10 == 9)
         played = as_played(policy, decision, given, baseline)
         examined = twin.examine(played)

@@ -19,6 +19,7 @@ def kinds(name: str) -> Iterator[tuple[str, CreateRequest]]:
     row = handrail.algorithm(name)
     rng = np.random.default_rng(7)
     common = dict(_BASE)
+    truth: dict[str, Any]
     if row.conservative:
         common["alpha"] = 0.2
     if row.schedule == "checkpoints":
