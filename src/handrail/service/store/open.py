@@ -114,7 +114,7 @@ def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Say what SQLite or the system found wrong with a file that is to be opened."""
+    """Say what SQLite or the system found wrong with a file that is to be opened or made."""
     try:
         yield
     except sqlite3.Error as error:
@@ -125,7 +125,7 @@ def _explained(path: Path) -> Iterator[None]:
             ) from error
         if isinstance(found, StoreUnavailable):
             raise InputError(
-                "database", f"{path} cannot be opened: {found}", "see to the file and its disk"
+                "database", f"{path} cannot be used: {found}", "see to the file and its disk"
             ) from error
         raise
     except OSError as error:

@@ -49,9 +49,11 @@ def migrate(
         raise InputError("database", "has no tables of handrail's", "name one that has")
     if not missing(migrations, _version(connection)):
         return
+    # Not within the transaction: what PostgreSQL knows of tables by name is brought up to date
+    # when one begins, and not while it waits for this lock. It goes with the connection.
+    connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        found = _version(connection)  # servers that start together: another one may be done
+        found = _version(connection)  # of servers that start together, another may have done it
         if found == 0:
             connection.execute("CREATE TABLE handrail_meta (version integer NOT NULL)")
             connection.execute("INSERT INTO handrail_meta VALUES (0)")
@@ -59,6 +61,7 @@ def migrate(
             for statement in migration.statements:
                 connection.execute(statement)
         connection.execute("UPDATE handrail_meta SET version = %s", (newest(migrations),))
+    connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
 
 
 def _version(connection: psycopg.Connection[Any]) -> int:

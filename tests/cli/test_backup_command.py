@@ -1,0 +1,160 @@
+"""`handrail backup`: a copy that is whole, of one moment, and as good as the database."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from children import child, line
+from handrail.cli import main
+from handrail.service.store.open import open_store
+from logs import add, chain
+
+WRITER = """
+import sys
+from logs import add, chain
+from handrail.service.store.open import open_store
+store = open_store(sys.argv[1], exclusive=True)
+policies = [add(store, "a"), add(store, "b")]
+for row in chain(1, 100_000):
+    with store.writing() as writer:
+        for policy in policies:
+            writer.append(policy, [row])
+    print(row.seq, flush=True)
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    add(store, "news", 20)
+    add(store, "sport", 5)
+    store.close()
+    return path
+
+
+def back_up(source: object, out: object) -> int:
+    return main(["backup", str(source), "--out", str(out)])
+
+
+def counts(path: Path) -> list[int]:
+    """Return how many events each log of a copy has, all of them right."""
+    store = open_store(str(path), exclusive=True, create=False)
+    with store.reading() as reader:
+        logs = [reader.events(policy.number) for policy in reader.policies()]
+    store.close()
+    for log in logs:
+        assert log == chain(1, len(log))
+    return [len(log) for log in logs]
+
+
+def test_a_copy_says_what_is_in_it(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "copies").mkdir()
+    out = tmp_path / "copies" / "copy.db"
+    assert back_up(database, out) == 0
+    size = out.stat().st_size
+    assert capsys.readouterr().out == f"{out}: 2 policies, 25 events, {size} bytes\n"
+    assert list(out.parent.iterdir()) == [out]  # one file, nothing beside it
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert counts(out) == [20, 5]
+
+
+def test_a_copy_made_while_a_server_writes_is_a_prefix(tmp_path: Path) -> None:
+    database, out = tmp_path / "log.db", tmp_path / "copy.db"
+    taken = []
+    with child(WRITER, database) as writer:
+        for _ in range(5):
+            done = [int(line(writer)) for _ in range(30)][-1]
+            assert back_up(database, out) == 0
+            still = int(line(writer))  # it went on
+            one, two = counts(out)
+            assert one == two  # a transaction is in it or is not
+            assert one >= done
+            taken.append(one)
+            out.with_name("copy.db.lock").unlink()
+            assert still > done
+    assert taken == sorted(taken)
+    assert counts(database)[0] >= taken[-1]
+
+
+def test_a_copy_is_replaced_as_a_whole(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    store = open_store(str(database))
+    with store.writing() as writer:
+        writer.append(1, chain(21, 30))
+    store.close()
+    assert back_up(database, out) == 0
+    assert counts(out) == [30, 5]
+
+
+def test_the_copy_takes_the_place_of_the_database(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    database.unlink()
+    out.rename(database)
+    store = open_store(str(database), exclusive=True)
+    with store.writing() as writer:
+        writer.append(1, chain(21, 21))
+    store.close()
+    assert counts(database) == [21, 5]
+
+
+def test_other_files_are_left_alone(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine")
+    assert back_up(database, notes) == 2
+    assert notes.read_text() == "mine"
+    other = tmp_path / "other.db"
+    server = open_store(str(other), exclusive=True)
+    add(server, "live", 3)
+    link = tmp_path / "link.db"
+    link.symlink_to(database)
+    for out in (other, database, link, tmp_path / "nowhere" / "copy.db", tmp_path):
+        capsys.readouterr()
+        assert back_up(database, out) == 2
+        assert capsys.readouterr().err.startswith("error: --out: ")
+    server.close()
+    assert counts(other) == [3]
+    assert counts(database) == [20, 5]
+
+
+def test_a_source_that_is_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(tmp_path / "nothing.db", out) == 2
+    assert "does not exist" in capsys.readouterr().err
+    (tmp_path / "notes").write_text("mine")
+    assert back_up(tmp_path / "notes", out) == 2
+    assert "no database of handrail's" in capsys.readouterr().err
+    assert back_up("postgresql://ann:hidden@host/logs", out) == 2
+    said = capsys.readouterr().err
+    assert "pg_dump" in said
+    assert "hidden" not in said
+    assert not out.exists()
+
+
+def test_a_damaged_database_gives_no_copy(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'events_by_round'"
+        ).fetchone()
+    with database.open("r+b") as file:
+        file.seek(4096 * (page - 1) + 2000)
+        file.write(b"\xff" * 2000)
+    assert back_up(database, out) == 2
+    assert "is damaged" in capsys.readouterr().err
+    assert counts(out) == [20, 5]  # the earlier copy stays
+    assert not list(tmp_path.glob(".*"))
