@@ -26,6 +26,8 @@ from oracle.problems import (
 pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
 
 LOSSY = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5)
+FALLING = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5, fallen=0.3)
+PLANS = {"lossy": LOSSY, "falling": FALLING}
 SCHEDULES = ["every-round", "checkpoints"]
 MEANS = ["arm-sums", "martingale", "larger", "oracle"]
 LINEAR = ["self-normalised", "martingale", "larger"]
@@ -46,7 +48,8 @@ def _problem(kind: str, seed: int, **more: Any) -> Problem:
 
 @pytest.mark.parametrize("kind", ["arms", "features", "catalogue", "contexts"])
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_the_catalogue(name: str, kind: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_the_catalogue(plan: str, name: str, kind: str) -> None:
     """Rewards come late or never; UCB and LinUCB are as they were."""
     parts = CATALOGUE[name]
     if (parts.estimator == "means") != (kind == "arms"):
@@ -56,14 +59,15 @@ def test_the_catalogue(name: str, kind: str) -> None:
     seen: Counter[str] = Counter()
     for seed in range(2):
         problem = _problem(kind, seed)
-        seen += by_name(name, problem, LONG, plan=LOSSY, seed=seed, confirm=True).events
+        seen += by_name(name, problem, LONG, plan=PLANS[plan], seed=seed, confirm=True).events
     assert seen["optimistic"] + seen["safe"] > 5
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("told", ["known", "interval", "learned"])
 @pytest.mark.parametrize("past", MEANS)
-def test_arms(past: str, told: str, schedule: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_arms(plan: str, past: str, told: str, schedule: str) -> None:
     if past == "oracle" and told == "learned":
         return  # an oracle knows it
     parts = Parts("means", past, "constrained", schedule)
@@ -72,14 +76,15 @@ def test_arms(past: str, told: str, schedule: str) -> None:
         more: dict[str, Any] = {"clip": clip}
         if told != "known":
             more["baseline_mean"] = "learned" if told == "learned" else around(problem.settings)
-        by_hand(parts, problem, LONG, plan=LOSSY, seed=seed, confirm=True, **more)
+        by_hand(parts, problem, LONG, plan=PLANS[plan], seed=seed, confirm=True, **more)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("told", ["known", "interval", "learned", "lessons", "mean"])
 @pytest.mark.parametrize("past", LINEAR)
 @pytest.mark.parametrize("kind", ["features", "catalogue", "contexts"])
-def test_linear(kind: str, past: str, told: str, schedule: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_linear(plan: str, kind: str, past: str, told: str, schedule: str) -> None:
     parts = Parts("linear", past, "constrained", schedule)
     for seed, clip in enumerate(("zero", "none")):
         problem = _problem(kind, seed, noise=0.1)
@@ -93,11 +98,12 @@ def test_linear(kind: str, past: str, told: str, schedule: str) -> None:
         if kind == "contexts" and told in ("interval", "learned"):
             world = ContextsInIntervals if told == "interval" else ContextsUntold
             problem = world(np.random.default_rng([151, seed]), dim=3, alpha=0.3137)
-        by_hand(parts, problem, LONG, plan=LOSSY, seed=seed, confirm=True, **more)
+        by_hand(parts, problem, LONG, plan=PLANS[plan], seed=seed, confirm=True, **more)
 
 
 @pytest.mark.parametrize("past", LINEAR)
-def test_a_learned_mean_is_put_to_use(past: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_learned_mean_is_put_to_use(plan: str, past: str) -> None:
     """A run long enough for exploration to begin."""
     parts = Parts("linear", past, "constrained", "every-round")
     more: dict[str, Any] = {"baseline_mean": "learned", "width": "determinant", "confirm": True}
@@ -108,25 +114,27 @@ def test_a_learned_mean_is_put_to_use(past: str) -> None:
         rng = np.random.default_rng(152)
         told: dict[str, Any] = {"arms": 4, "rank": 1} if world is LinearArms else {}
         problem = world(rng, dim=2, noise=0.02, alpha=0.6, **told)
-        seen += by_hand(parts, problem, 600, plan=LOSSY, **{**more, "ridge": 0.1}).events
+        seen += by_hand(parts, problem, 600, plan=PLANS[plan], **{**more, "ridge": 0.1}).events
     assert set(seen) >= {"optimistic", "baseline"}
 
 
 @pytest.mark.parametrize("kind", ["arms", "features"])
-def test_a_baseline_that_wanders(kind: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_baseline_that_wanders(plan: str, kind: str) -> None:
     """The promise is cut at the mean of the round's own baseline."""
     for past in ("arm-sums" if kind == "arms" else "self-normalised", "martingale", "larger"):
         rng = np.random.default_rng(153)
         parts = Parts("means" if kind == "arms" else "linear", past, "constrained", "every-round")
         world = WanderingBaseline if kind == "arms" else WanderingLinear
-        by_hand(parts, world(rng, rank=1, alpha=0.3137), LONG, plan=LOSSY, confirm=True)
+        by_hand(parts, world(rng, rank=1, alpha=0.3137), LONG, plan=PLANS[plan], confirm=True)
 
 
 @pytest.mark.parametrize("reward_range", [(0.0, 5.0), (-10.0, 10.0)])
 @pytest.mark.parametrize("default", [None, 0.25])
 @pytest.mark.parametrize("kind", ["arms", "features", "contexts"])
+@pytest.mark.parametrize("plan", PLANS)
 def test_windows_and_units(
-    kind: str, default: float | None, reward_range: tuple[float, float]
+    plan: str, kind: str, default: float | None, reward_range: tuple[float, float]
 ) -> None:
     """What is missing at the end of its window keeps its promise, or is the default."""
     own = "arm-sums" if kind == "arms" else "self-normalised"
@@ -135,14 +143,15 @@ def test_windows_and_units(
         for window in (1, 12):
             problem = _problem(kind, window, reward_range=reward_range)
             more: dict[str, Any] = {"window": window, "default_reward": default}
-            by_hand(parts, problem, LONG // 2, plan=LOSSY, confirm=True, **more)
+            by_hand(parts, problem, LONG // 2, plan=PLANS[plan], confirm=True, **more)
 
 
 @pytest.mark.parametrize("name", ["GUARD", "GUARD-T"])
 @pytest.mark.parametrize("told", ["known", "round", "once", "learned"])
-def test_guards(told: str, name: str) -> None:
+@pytest.mark.parametrize("plan", PLANS)
+def test_guards(plan: str, told: str, name: str) -> None:
     """A proposal is worth nothing until its reward comes, with or without."""
     more: dict[str, Any] = {"checkpoint_every": 9} if name == "GUARD-T" else {}
     for seed in range(2):
         problem = Proposals(np.random.default_rng([154, seed]), told)
-        guarded(name, problem, LONG, plan=LOSSY, seed=seed, confirm=True, **more)
+        guarded(name, problem, LONG, plan=PLANS[plan], seed=seed, confirm=True, **more)

@@ -25,6 +25,9 @@ BaselineMean = float | tuple[float, float] | Literal["learned"] | None
 class Common:
     """Told in the user's units, in terms of means in [0, 1] from here on."""
 
+    fixed = True
+    """Whether actions stay the same."""
+
     constant = False
     """Whether the baseline has one constant mean that is not known exactly."""
 
@@ -107,6 +110,18 @@ class Common:
     def close(self, round: int) -> None:
         """The reward of a round will not come."""
         self.history.close(round)
+
+    def fall_back(self, round: int) -> None:
+        """The baseline was played in a round, whatever was decided."""
+        self.history.fall_back(round, self.parts.past == "none", self.awaits_baseline)
+
+    @property
+    def awaits_baseline(self) -> bool:
+        """Whether the baseline's reward is used then.
+
+        What promises nothing has the baseline among its actions, as long as these stay the same.
+        """
+        return self.learn_baseline or (self.parts.past == "none" and self.fixed)
 
     def checkpoint(self) -> None:
         """The round decided last was a checkpoint."""

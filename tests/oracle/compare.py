@@ -53,6 +53,8 @@ class Policy(Protocol):
     def learn(self) -> Callable[..., Any]: ...
     @property
     def close(self) -> Callable[..., Any]: ...
+    @property
+    def fall_back(self) -> Callable[..., Any]: ...
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Tally:
 
     events: Counter[str] = field(default_factory=Counter)
     ties: int = 0
+    fallen: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ class Plan:
 
     A reward comes after 0 to ``longest`` further rounds. With chance ``lost`` it never comes, and
     with chance ``closed`` that is told after as many rounds. Nothing is told of the others. With
-    chance ``held`` the baseline is asked for, whatever the algorithm would play.
+    chance ``held`` the baseline is asked for, whatever the algorithm would play. With chance
+    ``fallen`` it was played though it was not chosen, which is told after as many rounds; its
+    reward follows, or does not, like any other.
     """
 
     longest: int = 0
@@ -77,10 +82,15 @@ class Plan:
     lost: float = 0.0
     closed: float = 0.0
     held: float = 0.0
+    fallen: float = 0.0
 
     def hold(self, rng: np.random.Generator) -> bool:
         """Whether to hold the baseline in the round to come."""
         return self.held > 0 and bool(rng.random() < self.held)
+
+    def falls(self, rng: np.random.Generator) -> bool:
+        """Whether the baseline is played in the round at hand, though it was not chosen."""
+        return self.fallen > 0 and bool(rng.random() < self.fallen)
 
 
 AT_ONCE = Plan()
@@ -113,8 +123,14 @@ def run(
         if hold:
             answer = _held(answer)
         _check(decision, answer, tally)
-        reward = problem.reward(decision.action)
-        put_off(policy, oracle, decision, reward, plan, rng, due)
+        if plan.falls(rng) and decision.event != "baseline":
+            assert answer.baseline is not None
+            reward = problem.reward(answer.baseline)
+            fall_later(policy, oracle, decision, reward, plan, rng, due)
+            tally.fallen += 1
+        else:
+            reward = problem.reward(decision.action)
+            put_off(policy, oracle, decision, reward, plan, rng, due)
         acts = due.pop(time, [])
         for index in rng.permutation(len(acts)):
             acts[index]()
@@ -155,6 +171,44 @@ def put_off(
         due.setdefault(number + wait, []).append(learn)
     elif kind < plan.lost * plan.closed and teaches:
         due.setdefault(number + wait, []).append(close)
+
+
+def fall_later(
+    policy: Policy,
+    oracle: Common,
+    decision: Decision,
+    reward: float,
+    plan: Plan,
+    rng: np.random.Generator,
+    due: dict[int, list[Act]],
+) -> None:
+    """Put the report that the baseline was played among the things that are due, and its reward."""
+    number = decision.round
+    wait = 0 if rng.random() < plan.at_once else int(rng.integers(plan.longest + 1))
+    after = int(rng.integers(1, plan.longest + 2))
+    kind = float(rng.random())
+    whom: Any = decision if rng.random() < 0.5 else decision.id
+    teaches = oracle.awaits_baseline
+
+    def fall() -> None:
+        status = policy.fall_back(whom)
+        assert status in ("baseline", "late")
+        oracle.fall_back(number)
+        if teaches:
+            assert policy.fall_back(whom) == status
+
+    def learn() -> None:
+        policy.learn(whom, reward=reward)
+        oracle.learn(number, reward)
+
+    def close() -> None:
+        policy.close(whom)
+        oracle.close(number)
+
+    due.setdefault(number + wait, []).append(fall)
+    if not teaches or kind < plan.lost * (1 - plan.closed):
+        return
+    due.setdefault(number + wait + after, []).append(close if kind < plan.lost else learn)
 
 
 def _held(answer: Answer) -> Answer:

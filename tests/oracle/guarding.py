@@ -8,7 +8,18 @@ import numpy as np
 
 import handrail
 from oracle.beyond import Proposals
-from oracle.compare import AT_ONCE, MOST_TIES, TIE, Act, After, Plan, Tally, put_off, same
+from oracle.compare import (
+    AT_ONCE,
+    MOST_TIES,
+    TIE,
+    Act,
+    After,
+    Plan,
+    Tally,
+    fall_later,
+    put_off,
+    same,
+)
 from oracle.guard import GuardAnswer, GuardOracle
 from oracle.pair import preset, with_lines
 
@@ -45,7 +56,12 @@ def guarded(
             answer = answer._replace(action=baseline, event="baseline", margin=margin)
             assert (decision.action, decision.event) == (baseline, "baseline")
         _check(decision, answer, told["proposal"], (oracle.units.lo, oracle.units.hi), tally)
-        put_off(policy, oracle, decision, problem.reward(decision.action), plan, rng, due)
+        if plan.falls(rng) and decision.event != "baseline":
+            reward = problem.reward({**problem.settings, **told}["baseline"])
+            fall_later(policy, oracle, decision, reward, plan, rng, due)
+            tally.fallen += 1
+        else:
+            put_off(policy, oracle, decision, problem.reward(decision.action), plan, rng, due)
         acts = due.pop(time, [])
         for index in rng.permutation(len(acts)):
             acts[index]()

@@ -40,6 +40,7 @@ class History:
         self._baseline_lo: Floats = np.zeros(ROOM)
         self._baseline_hi: Floats = np.zeros(ROOM)
         self._baseline_features: Floats = np.zeros((ROOM, dim))
+        self._baseline: Counts = np.full(ROOM, -1, dtype=np.int64)
         self._true_mean: Floats = np.zeros(ROOM)
         self._settled: set[int] = set()
         self._closed: set[int] = set()
@@ -57,6 +58,7 @@ class History:
         baseline_mean: tuple[float, float],
         baseline_features: Floats,
         true_mean: float,
+        baseline: int = -1,
     ) -> None:
         """One more round, in S or not. Only the reward of a round that ``awaits`` one is used."""
         entry = self.length
@@ -70,6 +72,7 @@ class History:
         self._baseline_lo[entry], self._baseline_hi[entry] = baseline_mean
         self._baseline_features[entry] = baseline_features
         self._true_mean[entry] = true_mean
+        self._baseline[entry] = baseline
         self.length += 1
 
     def learn(self, number: int, reward: float) -> None:
@@ -92,6 +95,16 @@ class History:
         self._closed.add(number)
         if self.window is None:
             self._settle(number, self.default)
+
+    def fall_back(self, number: int, in_s: bool, awaits: bool) -> None:
+        """The baseline was played in round ``number``, which is in S or awaits a reward or not."""
+        entry = number - 1
+        if number in self._settled:
+            return
+        self._action[entry] = self._baseline[entry]
+        self._features[entry] = self._baseline_features[entry]
+        self._in_s[entry] = in_s
+        self._awaits[entry] = awaits
 
     def start(self, time: int) -> None:
         """The start of round ``time``: settle the rounds whose window has ended, in their order."""

@@ -70,8 +70,8 @@ class Oracle(Common):
                 ridge = (self.noise / theta_bound) ** 2
         elif arms is None:
             raise ValueError("means need arms")
-        fixed = not linear or self.features is not None
-        self.constant = fixed and isinstance(baseline_mean, tuple)
+        self.fixed = not linear or self.features is not None
+        self.constant = self.fixed and isinstance(baseline_mean, tuple)
         self.constant |= not linear and self.learned
         self.settings = estimate.Settings(
             width=width or default_width,
@@ -156,8 +156,9 @@ class Oracle(Common):
             awaits=in_s or self.learn_baseline,
             lower=float(lowers[played]),
             baseline_mean=mean,
-            baseline_features=nothing if rows is None or not certified else rows[baseline],
+            baseline_features=nothing if rows is None or baseline is None else rows[baseline],
             true_mean=float(truth[played]) if truth is not None else math.nan,
+            baseline=-1 if baseline is None else baseline,
         )
         if self.teach_mean and not in_s and mean[0] == mean[1]:
             self.history.teach(time, mean[0])

@@ -19,6 +19,7 @@ __all__ = [
     "need",
     "record_decision",
     "record_earned",
+    "record_fallback",
     "record_holds",
     "record_lesson",
     "record_missed",
@@ -123,6 +124,15 @@ def record_waived(ledger: Ledger, promise: float) -> None:
     """Close a pending round without a reward: its promise stays for good."""
     _end_pending(ledger, promise)
     ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)
+
+
+@lean
+def record_fallback(ledger: Ledger, promise: float, low: float, high: float) -> None:
+    """Turn a pending round of S into one of S_b, with the interval for mu_b it was decided on."""
+    _end_pending(ledger, promise)
+    ledger.plays -= 1
+    ledger.forgone, ledger.forgone_rest = add(ledger.forgone, ledger.forgone_rest, -high)
+    ledger.spared, ledger.spared_rest = add(ledger.spared, ledger.spared_rest, low)
 
 
 @lean

@@ -146,6 +146,11 @@ class ContextModel:
         ):
             refresh(self.rules, self.ledger, *state)
 
+    def hold_instead(self, features: Floats) -> None:
+        """Move the baseline's features of a round from S to S_b, where its mean is learned."""
+        self.vectors[FORGONE, : features.size] -= features
+        self.vectors[HELD, : features.size] += features
+
     def grow(self, features: Floats | None) -> None:
         """Take in the features of one more arm; the regression knows no arms."""
         assert self.features is not None

@@ -167,6 +167,7 @@ def make_policy(
     of S. So every margin holds whichever of the earlier decisions were carried out; if the present
     one is not, the budget grows by alpha mu_b. A round that is closed without a reward and without
     a default keeps p_i for good; with a default, missing means the default, lost or not.
+    `Policy.fall_back` says that a decision was lost.
 
     References
     ----------

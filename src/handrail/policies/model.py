@@ -13,7 +13,7 @@ from handrail.compiled import compiled, lean
 from handrail.conservative.choice import Choice
 from handrail.conservative.ledger import record_missed, record_waived
 from handrail.conservative.selection import HOLD
-from handrail.policies.played import Played
+from handrail.policies.played import Instead, Played
 from handrail.policies.rounds import Round
 from handrail.records import Floats, Ints, Record
 
@@ -25,7 +25,18 @@ Arrays = dict[str, NDArray[Any]]
 class OpenRound:
     """A round that waits for its reward."""
 
-    __slots__ = ("action", "closed", "features", "held", "promise", "reward", "round", "token")
+    __slots__ = (
+        "action",
+        "closed",
+        "fallen",
+        "features",
+        "held",
+        "instead",
+        "promise",
+        "reward",
+        "round",
+        "token",
+    )
 
     def __init__(
         self,
@@ -45,6 +56,10 @@ class OpenRound:
         self.token = token
         self.reward: float | None = None
         self.closed = False
+        self.fallen = False
+        """Whether the baseline was played after all."""
+        self.instead: Instead | None = None
+        """Its baseline, where that may have been played."""
 
     def copy(self) -> OpenRound:
         """Return a copy that can be settled apart; the features are never written to."""
@@ -52,6 +67,7 @@ class OpenRound:
             self.round, self.action, self.held, self.promise, self.features, self.token
         )
         twin.reward, twin.closed = self.reward, self.closed
+        twin.fallen, twin.instead = self.fallen, self.instead
         return twin
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from handrail.records import Floats
 
-__all__ = ["Examined", "Played"]
+__all__ = ["Examined", "Instead", "Played"]
 
 
 class Played(NamedTuple):
@@ -47,6 +47,18 @@ class Played(NamedTuple):
     features: Floats | None
     base: Floats | None
     truth: float = 0.0
+
+
+class Instead(NamedTuple):
+    """The baseline of a round in which it may have been played instead of the action."""
+
+    action: int
+    """-1 where there is none."""
+    floor: float
+    mean: float
+    """What its mean was taken to lie between."""
+    features: Floats | None
+    """Where they are gone with the round, and will be needed."""
 
 
 class Examined(NamedTuple):

@@ -30,7 +30,7 @@ from handrail.policies.state import State
 
 __all__ = ["Policy"]
 
-Status = Literal["learned", "waiting", "ignored", "late", "waived", "closed"]
+Status = Literal["learned", "waiting", "ignored", "late", "waived", "closed", "baseline"]
 
 
 class Policy:
@@ -431,6 +431,37 @@ class Policy:
                 found.closed = True
                 return "closed"
             return self._state.settle(found)
+
+    def fall_back(self, decision: Decision | str) -> Status:
+        """Say that a decision was not carried out: the baseline was played, with `confirm`.
+
+        Parameters
+        ----------
+        decision : Decision or str
+            What `decide` returned, or its id.
+
+        Returns
+        -------
+        {"baseline", "ignored", "late"}
+            "baseline": the round counts as a baseline round from now on; where those are learned
+            from, it awaits the baseline's reward. "ignored": it was one from the start. "late": the
+            window has closed, and the round counts as it did.
+
+        Notes
+        -----
+        UCB and LinUCB then await the reward of the baseline's action, and learn nothing where they
+        do not know it: without a baseline, or with `dim`.
+        """
+        with self._lock:
+            self._state.check_whole()
+            identity = identify(decision, self._origin.policy)
+            if not self._settings.confirm:
+                raise InputError(
+                    "confirm",
+                    "decisions of this policy count as carried out",
+                    "make the policy with confirm=True",
+                )
+            return self._state.fall_back(identity)
 
     # -- copies ----------------------------------------------------------------------------
 

@@ -27,12 +27,13 @@ from handrail.conservative.choice import (
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
 from handrail.policies.addressing import settled
+from handrail.policies.fallback import fall_back, instead_of, keeps_base
 from handrail.policies.identity import COPY_NAME, Identity
 from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
-from handrail.policies.played import Examined, Played
+from handrail.policies.played import Examined, Instead, Played
 from handrail.policies.rounds import NO_TRUTH, Round, bad_features, check_features
 from handrail.records import LEDGER, Floats
 
@@ -40,6 +41,7 @@ __all__ = ["State"]
 
 _FIELDS: Final = tuple(LEDGER.fields or ())
 _OPEN_FEATURES: Final = "open/features"
+_OPEN_BASELINES: Final = "open/baselines"
 _ADDED_FEATURES: Final = "added/features"
 _LATER: Final = (
     *("variation", "waiting", "lessons", "lesson", "lesson_rest"),
@@ -67,6 +69,7 @@ class State:
         self.round = 0
         self.latest_checkpoint = 0
         self._added: list[Floats | None] = []
+        self._keeps_base = keeps_base(settings)
         self._whole = True
 
     def copy(self, rounds: Iterable[OpenRound] | None = None) -> State:
@@ -115,7 +118,7 @@ class State:
             choice[MEAN],
             choice[PROMISE],
             self.model.chosen(given, action) if kept else None,
-            None,
+            self.model.chosen(given, given.baseline) if self._keeps_base and not held else None,
         )
         self._keep(played)
         self._whole = True
@@ -136,6 +139,8 @@ class State:
             raise InputError(
                 "round", f"{played.round} does not follow round {self.round}", "replay in order"
             )
+        if self._keeps_base and not played.held and played.base is None:
+            raise InputError("base", "the baseline's features are missing", "log them too")
         for each in self.due():
             self.settle(each)
         self._whole = False
@@ -181,7 +186,8 @@ class State:
         self.round = played.round
         lessons = self.settings.lessons
         if not played.held or lessons == FROM_REWARDS:
-            self.open[played.round] = _open_round(played)
+            self.open[played.round] = open_round = _open_round(played)
+            open_round.instead = instead_of(self.settings, played)
         elif lessons == FROM_MEANS and played.floor == played.mean:
             if self._is_agreed(played):
                 self.model.reward(_open_round(played), played.mean)
@@ -280,6 +286,32 @@ class State:
         self._whole = True
         return "waived" if reward is None else "learned"
 
+    def fall_back(self, identity: Identity) -> Literal["baseline", "ignored", "late"]:
+        """Turn a round into a baseline round: its decision was not carried out."""
+        found = self.find(identity)
+        if isinstance(found, str):
+            return found
+        if found.fallen:
+            return "baseline"
+        if found.instead is None or (
+            not self.settings.algorithm.conservative and found.action == found.instead.action
+        ):
+            return "ignored"
+        if found.reward is not None:
+            raise InputError(
+                "decision",
+                f"round {identity.round} has a reward: it was carried out",
+                "report a fallback, or a reward",
+            )
+        self._whole = False
+        kept = fall_back(self.model, self.settings, found)
+        if kept is None:
+            del self.open[found.round]
+        else:
+            self.open[found.round] = kept
+        self._whole = True
+        return "baseline"
+
     def find(self, identity: Identity) -> OpenRound | Literal["ignored", "late"]:
         """Return the round that waits, or why none does."""
         open_round = self.open.get(identity.round)
@@ -305,23 +337,16 @@ class State:
         document = {
             "latest_checkpoint": self.latest_checkpoint,
             "ledger": {name: row[name].item() for name in _FIELDS},
-            "open": [
-                {
-                    "round": each.round,
-                    "action": each.action,
-                    "held": each.held,
-                    "promise": each.promise,
-                    "copy": each.token,
-                    "reward": each.reward,
-                    "closed": each.closed,
-                }
-                for each in self.open.values()
-            ],
+            "open": [_dump_open(each) for each in self.open.values()],
         }
         arrays = {f"model/{name}": value.copy() for name, value in self.model.arrays().items()}
         rows = [each.features for each in self.open.values() if each.features is not None]
         if rows:
             arrays[_OPEN_FEATURES] = np.array(rows)
+        lost = [each.instead for each in self.open.values() if each.instead is not None]
+        rows = [each.features for each in lost if each.features is not None]
+        if rows:
+            arrays[_OPEN_BASELINES] = np.array(rows)
         new = [each for each in self._added if each is not None]
         if new:
             arrays[_ADDED_FEATURES] = np.array(new)
@@ -335,6 +360,9 @@ class State:
             self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
         _restore_model(self.model, document["ledger"], arrays, document["version"] == 1)
         self.open = _restore_open(document["open"], arrays, self.model)
+        if self.settings.confirm:
+            rows = arrays.get(_OPEN_BASELINES) if self._keeps_base else None
+            _restore_instead(document["open"], rows, self.open, self.model, self._keeps_base)
         self.round = int(self.model.ledger["rounds"][0])
         latest = _number(document.get("latest_checkpoint", 0), "latest_checkpoint", whole=True)
         if not 0 <= latest <= self.round:
@@ -348,6 +376,57 @@ def _open_round(played: Played) -> OpenRound:
     return OpenRound(
         played.round, played.action, played.held, played.promise, played.features, played.token
     )
+
+
+def _dump_open(each: OpenRound) -> dict[str, Any]:
+    """Return a round that waits as JSON has it."""
+    document: dict[str, Any] = {
+        "round": each.round,
+        "action": each.action,
+        "held": each.held,
+        "promise": each.promise,
+        "copy": each.token,
+        "reward": each.reward,
+        "closed": each.closed,
+    }
+    if each.fallen:
+        document["fallen"] = True
+    if each.instead is not None:
+        action, floor, mean, _ = each.instead
+        document["instead"] = {"action": action, "floor": floor, "mean": mean}
+    return document
+
+
+def _restore_instead(
+    rounds: list[dict[str, Any]],
+    features: Floats | None,
+    opened: OrderedDict[int, OpenRound],
+    model: Model,
+    wanted: bool,
+) -> None:
+    """Give rounds that have to be confirmed their baselines again."""
+    row = 0
+    for each, open_round in zip(rounds, opened.values(), strict=True):
+        open_round.fallen = bool(each.get("fallen", False))
+        if open_round.held or open_round.fallen:
+            continue
+        instead = each["instead"]
+        action = int(_number(instead["action"], "open.instead", whole=True))
+        if action < -1 or (model.gone.size > 0 and action >= model.gone.size):
+            raise ValueError(f"open round {open_round.round} has baseline {action}")
+        floor = float(_number(instead["floor"], "open.instead.floor", whole=False))
+        mean = float(_number(instead["mean"], "open.instead.mean", whole=False))
+        base = None
+        if wanted:
+            if features is None or row >= len(features):
+                raise ValueError("the open rounds have no features of their baselines")
+            base, row = features[row].copy(), row + 1
+        open_round.instead = Instead(action, floor, mean, base)
+    shape = (row, int(model.rules["dim"][0]))
+    if features is not None and (features.shape != shape or features.dtype != np.float64):
+        raise ValueError("the open rounds have other features of their baselines")
+    if features is not None and not np.isfinite(features).all():
+        raise ValueError("the open rounds have impossible features of their baselines")
 
 
 def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, old: bool) -> None:
