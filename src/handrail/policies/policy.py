@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from handrail import files
 from handrail.conservative.baseline import FROM_REWARDS
-from handrail.errors import InputError
 from handrail.policies import storage
-from handrail.policies.addressing import identify, settled
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
 from handrail.policies.defaults import DEFAULTS
-from handrail.policies.identity import POLICY_NAME, Identity, decision_id, new_name, process
+from handrail.policies.identity import POLICY_NAME, new_name, process
+from handrail.policies.logged import Logged
 from handrail.policies.names import Action
 from handrail.policies.parameters import Settings, settle
-from handrail.policies.played import Examined, Played
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
 
 __all__ = ["Policy"]
 
-Status = Literal["learned", "waiting", "ignored", "late", "waived", "closed", "baseline"]
 
-
-class Policy:
+class Policy(Logged):
     """An algorithm at work: one decision a round, rewards as they come.
 
     Made by `handrail.make_policy`, or read from a file by `handrail.load_policy`. Calls from
@@ -226,102 +221,6 @@ class Policy:
             given = self._given(proposal, features, baseline, baseline_mean, true_means, hold)
             self._state.check_round(given)
 
-    # -- what a log says -------------------------------------------------------------------
-
-    def take_name(self, name: str) -> None:
-        """Go by a name that a log knows this policy by; ids of decisions begin with it.
-
-        Parameters
-        ----------
-        name : str
-            16 hexadecimal digits.
-        """
-        if POLICY_NAME.fullmatch(name) is None:
-            raise InputError("name", f"{name!r} is no policy's name", "pass 16 hexadecimal digits")
-        self._become(name)
-
-    def replay(self, played: Played) -> None:
-        """Count a round that was decided before, as `decide` did, without deciding again.
-
-        Parameters
-        ----------
-        played : Played
-            What a log holds of it. With the same parameters, rounds and rewards in the same order
-            the policy has the same state, bit for bit.
-        """
-        with self._lock:
-            self._state.check_whole()
-            self._state.replay(played)
-
-    def waiting_id(self, number: int) -> str | None:
-        """Return the id of a round that waits for its reward; None if it does not.
-
-        Parameters
-        ----------
-        number : int
-            The round.
-        """
-        found = self._state.open.get(number)
-        if found is None:
-            return None
-        return decision_id(Identity(self._origin.policy, found.token, number, True))
-
-    def oldest_waiting(self) -> int:
-        """Return the round that has waited longest for its reward; one must wait."""
-        return next(iter(self._state.open))
-
-    def waits(self, identity: Identity) -> bool:
-        """Say whether a decision waits for its reward.
-
-        Parameters
-        ----------
-        identity : Identity
-            What its id says.
-        """
-        found = self._state.open.get(identity.round)
-        return found is not None and found.token == identity.copy
-
-    def waiting_reward(self, number: int) -> float | None:
-        """Return a reward that waits for its window to close, in inner units.
-
-        Parameters
-        ----------
-        number : int
-            A round that waits.
-        """
-        return self._state.open[number].reward
-
-    def examine(self, played: Played) -> Examined:
-        """Compute what the numbers of the coming round have to be if it was played so.
-
-        Parameters
-        ----------
-        played : Played
-            The round, not replayed yet.
-
-        Returns
-        -------
-        Examined
-            Margin and bounds of the action that was played, and what the ledger counts of it.
-            Nothing is changed.
-
-        Notes
-        -----
-        Whether an action is safe does not depend on the other actions of its round, so that a log
-        need not hold them.
-        """
-        with self._lock:
-            self._state.check_whole()
-            found = self._state.examine(played)
-        units = self._settings.units
-        margin = found.margin
-        promised = margin is not None and not math.isnan(margin) and self.algorithm.conservative
-        return found._replace(
-            margin=margin * units.scale if promised and margin is not None else None,
-            upper=units.outward(found.upper),
-            lower=units.outward(found.lower),
-        )
-
     # -- what changes on the way -------------------------------------------------------------
 
     def checkpoint(self) -> int:
@@ -373,95 +272,6 @@ class Policy:
         with self._lock:
             self._state.check_whole()
             self._state.retire_arm(arm)
-
-    # -- rewards ---------------------------------------------------------------------------
-
-    def learn(self, decision: Decision | Identity | str, reward: float) -> Status:
-        """Take the reward of a decision into account; late, and out of order, is fine.
-
-        Parameters
-        ----------
-        decision : Decision, Identity or str
-            What `decide` returned, or its id, as text or taken apart.
-        reward : float
-            The reward.
-
-        Returns
-        -------
-        {"learned", "waiting", "ignored", "late"}
-            "waiting": it is used when the decision's window closes. "ignored": a baseline round,
-            which needs none. "late": the window has closed; the reward is dropped, whether or not
-            one had come before.
-        """
-        with self._lock:
-            self._state.check_whole()
-            identity = identify(decision, self._origin.policy)
-            value = self._settings.units.reward("reward", reward)
-            found = self._state.find(identity)
-            if isinstance(found, str):
-                return found
-            if self._settings.window is None:
-                return self._state.settle(found, value)
-            if found.closed or found.reward is not None:
-                raise settled(identity)
-            found.reward = value
-            return "waiting"
-
-    def close(self, decision: Decision | str) -> Status:
-        """Say that no (further) reward of a decision will come.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            What `decide` returned, or its id.
-
-        Returns
-        -------
-        {"learned", "waived", "closed", "ignored", "late"}
-            "learned": the default reward was. "waived": there is none, so the round counts by
-            its lower bound for good. "closed": it is settled when its window closes. "ignored":
-            a baseline round. "late": the window has closed already.
-        """
-        with self._lock:
-            self._state.check_whole()
-            found = self._state.find(identify(decision, self._origin.policy))
-            if isinstance(found, str):
-                return found
-            if self._settings.window is not None:
-                found.closed = True
-                return "closed"
-            return self._state.settle(found)
-
-    def fall_back(self, decision: Decision | str) -> Status:
-        """Say that a decision was not carried out: the baseline was played, with `confirm`.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            What `decide` returned, or its id.
-
-        Returns
-        -------
-        {"baseline", "ignored", "late"}
-            "baseline": the round counts as a baseline round from now on; where those are learned
-            from, it awaits the baseline's reward. "ignored": it was one from the start. "late": the
-            window has closed, and the round counts as it did.
-
-        Notes
-        -----
-        UCB and LinUCB then await the reward of the baseline's action, and learn nothing where they
-        do not know it: without a baseline, or with `dim`.
-        """
-        with self._lock:
-            self._state.check_whole()
-            identity = identify(decision, self._origin.policy)
-            if not self._settings.confirm:
-                raise InputError(
-                    "confirm",
-                    "decisions of this policy count as carried out",
-                    "make the policy with confirm=True",
-                )
-            return self._state.fall_back(identity)
 
     # -- copies ----------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import takewhile
@@ -28,28 +27,28 @@ from handrail.conservative.selection import BASELINE_EVENT
 from handrail.errors import InputError
 from handrail.policies.addressing import settled
 from handrail.policies.fallback import fall_back, instead_of, keeps_base
-from handrail.policies.identity import COPY_NAME, Identity
+from handrail.policies.identity import Identity
 from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
-from handrail.policies.played import Examined, Instead, Played
+from handrail.policies.played import Examined, Played
+from handrail.policies.restoring import (
+    FIELDS,
+    OPEN_BASELINES,
+    OPEN_FEATURES,
+    dump_open,
+    number,
+    restore_instead,
+    restore_model,
+    restore_open,
+)
 from handrail.policies.rounds import NO_TRUTH, Round, bad_features, check_features
-from handrail.records import LEDGER, Floats
+from handrail.records import Floats
 
 __all__ = ["State"]
 
-_FIELDS: Final = tuple(LEDGER.fields or ())
-_OPEN_FEATURES: Final = "open/features"
-_OPEN_BASELINES: Final = "open/baselines"
 _ADDED_FEATURES: Final = "added/features"
-_LATER: Final = (
-    *("variation", "waiting", "lessons", "lesson", "lesson_rest"),
-    *("checkpoint", "checkpoints"),
-)
-"""Fields of the ledger that files of version 1 lack: at 0 they change nothing."""
-_NEW_ARRAYS: Final = ("gone", "held", "forgone")
-"""Arrays that they lack likewise."""
 
 
 class State:
@@ -336,17 +335,17 @@ class State:
         row = self.model.ledger[0]
         document = {
             "latest_checkpoint": self.latest_checkpoint,
-            "ledger": {name: row[name].item() for name in _FIELDS},
-            "open": [_dump_open(each) for each in self.open.values()],
+            "ledger": {name: row[name].item() for name in FIELDS},
+            "open": [dump_open(each) for each in self.open.values()],
         }
         arrays = {f"model/{name}": value.copy() for name, value in self.model.arrays().items()}
         rows = [each.features for each in self.open.values() if each.features is not None]
         if rows:
-            arrays[_OPEN_FEATURES] = np.array(rows)
+            arrays[OPEN_FEATURES] = np.array(rows)
         lost = [each.instead for each in self.open.values() if each.instead is not None]
         rows = [each.features for each in lost if each.features is not None]
         if rows:
-            arrays[_OPEN_BASELINES] = np.array(rows)
+            arrays[OPEN_BASELINES] = np.array(rows)
         new = [each for each in self._added if each is not None]
         if new:
             arrays[_ADDED_FEATURES] = np.array(new)
@@ -355,16 +354,16 @@ class State:
 
     def restore(self, document: dict[str, Any], arrays: Arrays) -> Settings:
         """Take on what `dump` returned; KeyError, TypeError or ValueError where it does not fit."""
-        for i in range(int(_number(document.get("added", 0), "added", whole=True))):
+        for i in range(int(number(document.get("added", 0), "added", whole=True))):
             rows = arrays.get(_ADDED_FEATURES)
             self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
-        _restore_model(self.model, document["ledger"], arrays, document["version"] == 1)
-        self.open = _restore_open(document["open"], arrays, self.model)
+        restore_model(self.model, document["ledger"], arrays, document["version"] == 1)
+        self.open = restore_open(document["open"], arrays, self.model)
         if self.settings.confirm:
-            rows = arrays.get(_OPEN_BASELINES) if self._keeps_base else None
-            _restore_instead(document["open"], rows, self.open, self.model, self._keeps_base)
+            rows = arrays.get(OPEN_BASELINES) if self._keeps_base else None
+            restore_instead(document["open"], rows, self.open, self.model, self._keeps_base)
         self.round = int(self.model.ledger["rounds"][0])
-        latest = _number(document.get("latest_checkpoint", 0), "latest_checkpoint", whole=True)
+        latest = number(document.get("latest_checkpoint", 0), "latest_checkpoint", whole=True)
         if not 0 <= latest <= self.round:
             raise ValueError("latest_checkpoint is no round")
         self.latest_checkpoint = int(latest)
@@ -376,142 +375,3 @@ def _open_round(played: Played) -> OpenRound:
     return OpenRound(
         played.round, played.action, played.held, played.promise, played.features, played.token
     )
-
-
-def _dump_open(each: OpenRound) -> dict[str, Any]:
-    """Return a round that waits as JSON has it."""
-    document: dict[str, Any] = {
-        "round": each.round,
-        "action": each.action,
-        "held": each.held,
-        "promise": each.promise,
-        "copy": each.token,
-        "reward": each.reward,
-        "closed": each.closed,
-    }
-    if each.fallen:
-        document["fallen"] = True
-    if each.instead is not None:
-        action, floor, mean, _ = each.instead
-        document["instead"] = {"action": action, "floor": floor, "mean": mean}
-    return document
-
-
-def _restore_instead(
-    rounds: list[dict[str, Any]],
-    features: Floats | None,
-    opened: OrderedDict[int, OpenRound],
-    model: Model,
-    wanted: bool,
-) -> None:
-    """Give rounds that have to be confirmed their baselines again."""
-    row = 0
-    for each, open_round in zip(rounds, opened.values(), strict=True):
-        open_round.fallen = bool(each.get("fallen", False))
-        if open_round.held or open_round.fallen:
-            continue
-        instead = each["instead"]
-        action = int(_number(instead["action"], "open.instead", whole=True))
-        if action < -1 or (model.gone.size > 0 and action >= model.gone.size):
-            raise ValueError(f"open round {open_round.round} has baseline {action}")
-        floor = float(_number(instead["floor"], "open.instead.floor", whole=False))
-        mean = float(_number(instead["mean"], "open.instead.mean", whole=False))
-        base = None
-        if wanted:
-            if features is None or row >= len(features):
-                raise ValueError("the open rounds have no features of their baselines")
-            base, row = features[row].copy(), row + 1
-        open_round.instead = Instead(action, floor, mean, base)
-    shape = (row, int(model.rules["dim"][0]))
-    if features is not None and (features.shape != shape or features.dtype != np.float64):
-        raise ValueError("the open rounds have other features of their baselines")
-    if features is not None and not np.isfinite(features).all():
-        raise ValueError("the open rounds have impossible features of their baselines")
-
-
-def _restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, old: bool) -> None:
-    """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
-    if old:
-        ledger = {**dict.fromkeys(_LATER, 0), **ledger}
-    if sorted(ledger) != sorted(_FIELDS):
-        raise ValueError("the ledger has other fields")
-    if not ledger["variation"] >= 0.0:
-        raise ValueError("the variation is negative")
-    for name in _FIELDS:
-        whole = LEDGER[name].kind == "i"
-        model.ledger[name] = _number(ledger[name], f"ledger.{name}", whole=whole)
-        if whole and ledger[name] < 0:
-            raise ValueError(f"ledger.{name} is negative")
-    for name, have in model.arrays().items():
-        if old and name in _NEW_ARRAYS:
-            continue
-        saved = arrays[f"model/{name}"]
-        if saved.shape != have.shape or saved.dtype != have.dtype:
-            raise ValueError(f"{name} has shape {saved.shape} and type {saved.dtype}")
-        if not np.isfinite(saved).all() or (saved.dtype.kind == "i" and (saved < 0).any()):
-            raise ValueError(f"{name} holds impossible numbers")
-        have[...] = saved
-    _check_counts(model)
-
-
-def _check_counts(model: Model) -> None:
-    """Raise ValueError where the counts contradict each other."""
-    counted = {name: int(model.ledger[name][0]) for name in _FIELDS if LEDGER[name].kind == "i"}
-    arrays = model.arrays()
-    agree = counted["pending"] + counted["rewards"] <= counted["plays"] <= counted["rounds"]
-    learned = counted["rewards"] + counted["lessons"]
-    agree = (
-        agree and counted["waiting"] + counted["lessons"] <= counted["rounds"] - counted["plays"]
-    )
-    agree = agree and counted["rows"] in (0, learned)
-    if "plays" in arrays:
-        confirmed = "rewards" if model.rules["confirm"][0] else "plays"
-        agree = agree and int(arrays["plays"].sum()) == counted[confirmed]
-        agree = agree and int(arrays["counts"].sum()) == learned
-    if not agree:
-        raise ValueError("the counts contradict each other")
-
-
-def _restore_open(
-    rounds: list[dict[str, Any]], arrays: Arrays, model: Model
-) -> OrderedDict[int, OpenRound]:
-    """Return the rounds that wait for a reward; compiled code will trust what they say."""
-    features = arrays.get(_OPEN_FEATURES)
-    if int(model.ledger["pending"][0] + model.ledger["waiting"][0]) != len(rounds):
-        raise ValueError("the open rounds are not those of the ledger")
-    wanted = (len(rounds), int(model.rules["dim"][0]))
-    if model.keeps_features and rounds and (features is None or features.shape != wanted):
-        raise ValueError("the open rounds have other features")
-    if features is not None and (features.dtype != np.float64 or not np.isfinite(features).all()):
-        raise ValueError("the open rounds have impossible features")
-    arms = model.gone.size
-    result: OrderedDict[int, OpenRound] = OrderedDict()
-    previous = 0
-    for position, each in enumerate(rounds):
-        number = int(_number(each["round"], "open.round", whole=True))
-        action = int(_number(each["action"], "open.action", whole=True))
-        if not previous < number <= int(model.ledger["rounds"][0]):
-            raise ValueError(f"open round {number} is out of order")
-        if action < 0 or (arms and action >= arms):
-            raise ValueError(f"open round {number} has action {action}")
-        held = bool(each.get("held", False))
-        promise = float(_number(each["promise"], "open.promise", whole=False))
-        if promise < 0.0 or COPY_NAME.fullmatch(each["copy"]) is None:
-            raise ValueError(f"open round {number} has impossible values")
-        row = features[position].copy() if features is not None and model.keeps_features else None
-        open_round = OpenRound(number, action, held, promise, row, str(each["copy"]))
-        if each["reward"] is not None:
-            open_round.reward = float(_number(each["reward"], "open.reward", whole=False))
-        open_round.closed = bool(each["closed"])
-        result[number] = open_round
-        previous = number
-    return result
-
-
-def _number(value: Any, what: str, *, whole: bool) -> float:
-    """Return a finite number of the right kind."""
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise ValueError(f"{what} is {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{what} is not finite")
-    return value

@@ -86,4 +86,4 @@ def _copy(path: Path, part: Path) -> Backup:
             copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             for table in ("policies", "events")
         ]
-    return Backup(part, *counts, bytes=part.stat().st_size)
+    return Backup(part, counts[0], counts[1], part.stat().st_size)
