@@ -20,6 +20,8 @@ class Limits:
         Rounds of a policy that wait for a reward; beyond that the oldest is closed.
     queue : int
         Requests that wait for the writer.
+    connections, head_bytes : int
+        Connections that are served at once, and the size of a request's line and headers.
     header_seconds, body_seconds, keep_alive_seconds : float
         How long a connection may take to say what it wants, to send it, and to say the next.
     shutdown_seconds : float
@@ -41,6 +43,8 @@ class Limits:
     key_length: int = 200
     pending: int = 100_000
     queue: int = 10_000
+    connections: int = 1_000
+    head_bytes: int = 64 * 2**10
     header_seconds: float = 10.0
     body_seconds: float = 10.0
     keep_alive_seconds: float = 75.0

@@ -19,6 +19,7 @@ _TITLES = {
     413: "The request is too large",
     415: "The request is of another type",
     422: "The input is wrong",
+    431: "The request's head is too large",
     500: "The service made a mistake",
     503: "The service cannot answer now",
 }

@@ -1,0 +1,1 @@
+"""HTTP: what comes in is checked and handed to the desk, what it says goes out as JSON."""

@@ -1,0 +1,158 @@
+"""The event log as it is handed out: NDJSON and Parquet, with bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from typing import IO, Any, Final
+
+import msgspec
+
+from handrail.service import events
+from handrail.service.http.asgi import Header
+from handrail.service.http.call import Call
+from handrail.service.http.ports import DeskPort
+from handrail.service.http.replies import SECURITY, Reply
+from handrail.service.store.protocol import Row
+
+__all__ = ["NDJSON", "PARQUET", "export", "ndjson_lines", "parquet_table"]
+
+NDJSON: Final = "application/x-ndjson"
+PARQUET: Final = "application/vnd.apache.parquet"
+
+_PAGE: Final = 1_000
+"""Events that are held at once."""
+_GROUP: Final = 50_000
+"""Events in a row group of a Parquet file."""
+_SPOOL: Final = 8 * 2**20
+"""Bytes of a Parquet file that are kept in memory; what is beyond goes to a temporary file."""
+_PART: Final = 64 * 2**10
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def export(call: Call) -> Reply:
+    """Return events after one, up to the log's head as it is now."""
+    name, after = call.parts[0], call.query["after"]
+    head = (await call.desk.show(name)).head.events
+    last = head if call.query["limit"] is None else min(head, after + call.query["limit"])
+    first = await _page(call.desk, name, after, last)
+    headers: list[Header] = [(b"x-next-after", b"%d" % max(last, after))]
+    if last < head:
+        wanted = f"?format={call.query['format']}&after={last}&limit={call.query['limit']}"
+        headers.append((b"link", f'<{wanted}>; rel="next"'.encode()))
+    pages = _pages(call.desk, name, first, last)
+    if call.query["format"] == "ndjson":
+        headers.append((b"content-type", NDJSON.encode()))
+        return Reply(200, (*SECURITY, *headers), stream=_ndjson(pages))
+    file = await _parquet(pages)
+    headers.append((b"content-type", PARQUET.encode()))
+    headers.append((b"content-length", b"%d" % file.seek(0, 2)))
+    file.seek(0)
+    return Reply(200, (*SECURITY, *headers), stream=_parts(file))
+
+
+async def _page(desk: DeskPort, name: str, after: int, last: int) -> list[Row]:
+    size = min(_PAGE, last - after)
+    return await desk.events(name, after, size) if size > 0 else []
+
+
+async def _pages(
+    desk: DeskPort, name: str, first: list[Row], last: int
+) -> AsyncGenerator[list[Row], None]:
+    """Yield the first page, which is there, and those after it."""
+    rows = first
+    while rows:
+        yield rows
+        rows = await _page(desk, name, rows[-1].seq, last)
+
+
+def ndjson_lines(rows: Sequence[Row]) -> bytes:
+    """Return events as lines of JSON: the number, the hash and the event of each."""
+    return b"".join(
+        _encode(
+            {
+                "seq": row.seq,
+                "hash": row.hash.hex(),
+                "event": events.to_json(events.decode(row.body)),
+            }
+        )
+        + b"\n"
+        for row in rows
+    )
+
+
+async def _ndjson(pages: AsyncGenerator[list[Row], None]) -> AsyncGenerator[bytes, None]:
+    async for rows in pages:
+        yield ndjson_lines(rows)
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("seq", pa.int64()),
+            ("at", pa.timestamp("us", tz="UTC")),
+            ("kind", pa.string()),
+            ("round", pa.int64()),
+            ("action", pa.int64()),
+            ("named", pa.string()),
+            ("event", pa.string()),
+            ("margin", pa.float64()),
+            ("upper", pa.float64()),
+            ("lower", pa.float64()),
+            ("reward", pa.float64()),
+            ("body", pa.binary()),
+            ("hash", pa.binary(32)),
+        ]
+    )
+
+
+def parquet_table(rows: Sequence[Row]) -> Any:
+    """Return events as an Arrow table; `body` is the event as it is stored, with all its fields."""
+    import pyarrow as pa
+
+    schema = _schema()
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    for row in rows:
+        event = events.decode(row.body)
+        named = getattr(event, "named", None)
+        values = {
+            "seq": row.seq,
+            "kind": events.kind(event),
+            "round": row.round,
+            "named": None if named is None else str(named),
+            "body": row.body,
+            "hash": row.hash,
+        }
+        for name, column in columns.items():
+            column.append(values[name] if name in values else getattr(event, name, None))
+    return pa.table(columns, schema=schema)
+
+
+async def _parquet(pages: AsyncGenerator[list[Row], None]) -> IO[bytes]:
+    """Write all pages to a Parquet file, off the event loop."""
+    import pyarrow.parquet as pq
+
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - streamed later
+    try:
+        with pq.ParquetWriter(file, _schema(), compression="zstd") as writer:
+            held: list[Row] = []
+            async for rows in pages:
+                held += rows
+                if len(held) >= _GROUP:
+                    await asyncio.to_thread(lambda some: writer.write(parquet_table(some)), held)
+                    held = []
+            await asyncio.to_thread(lambda some: writer.write(parquet_table(some)), held)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+async def _parts(file: IO[bytes]) -> AsyncGenerator[bytes, None]:
+    with file:
+        while part := await asyncio.to_thread(file.read, _PART):
+            yield part

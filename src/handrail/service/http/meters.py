@@ -1,0 +1,121 @@
+"""What is counted for `/metrics`: plain numbers on the way, Prometheus' families when asked.
+
+All of it happens in the thread of the event loop, so adding one takes no lock.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from handrail.service.http.ports import DeskPort
+
+__all__ = ["METRICS", "Meters"]
+
+METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_BOUNDS: Final = (
+    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0),
+)
+
+
+class _Latency:
+    """How long requests took: how many up to each bound, and their sum."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_BOUNDS) + 1)
+        self.total = 0.0
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return the buckets as Prometheus wants them, each with all below it."""
+        so_far, buckets = 0, []
+        for bound, count in zip((*map(str, _BOUNDS), "+Inf"), self.counts, strict=True):
+            so_far += count
+            buckets.append((bound, float(so_far)))
+        return buckets
+
+
+class Meters(Collector):
+    """Counts requests, decisions and rewards, and asks the desk for the rest.
+
+    Parameters
+    ----------
+    desk : DeskPort
+        Where the work is done.
+    """
+
+    def __init__(self, desk: DeskPort) -> None:
+        self._desk = desk
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: dict[tuple[str, str], _Latency] = {}
+        self.decisions: Counter[str] = Counter()
+        self.rewards: Counter[str] = Counter()
+        self.connections: Callable[[], int] = lambda: 0
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+
+    def count(self, path: str, method: str, status: int, seconds: float) -> None:
+        """Count a request by its route, and how long it took."""
+        self._requests[path, method, status] += 1
+        where = self._seconds.get((path, method))
+        if where is None:
+            where = self._seconds[path, method] = _Latency()
+        where.counts[bisect_left(_BOUNDS, seconds)] += 1
+        where.total += seconds
+
+    def text(self) -> bytes:
+        """Return everything in Prometheus' format."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: the names are not known before they are asked for."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Return everything as Prometheus' families."""
+        requests = CounterMetricFamily(
+            "handrail_requests", "Requests answered.", labels=["path", "method", "status"]
+        )
+        for (path, method, status), count in sorted(self._requests.items()):
+            requests.add_metric([path, method, str(status)], count)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "handrail_request_seconds", "Time to answer.", labels=["path", "method"]
+        )
+        for labels, latency in sorted(self._seconds.items()):
+            seconds.add_metric(labels, latency.buckets(), latency.total)
+        yield seconds
+        yield _counted("handrail_decisions", "Decisions answered.", "event", self.decisions)
+        yield _counted("handrail_rewards", "Rewards answered.", "status", self.rewards)
+        yield GaugeMetricFamily(
+            "handrail_ready", "Whether decisions are made.", float(self._desk.ready)
+        )
+        yield GaugeMetricFamily(
+            "handrail_connections", "Connections that are open.", float(self.connections())
+        )
+        yield from _from_desk(self._desk.gauges())
+
+
+def _counted(name: str, about: str, label: str, counts: Counter[str]) -> Metric:
+    family = CounterMetricFamily(name, about, labels=[label])
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family
+
+
+def _from_desk(gauges: Any) -> Iterator[Metric]:
+    for name, value in dict(gauges or {}).items():
+        yield GaugeMetricFamily(f"handrail_{name}", name.replace("_", " "), float(value))

@@ -1,0 +1,97 @@
+"""What HTTP asks of the desk, where the work is done."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from handrail.service.messages import (
+    Answer,
+    ArmAnswer,
+    ArmRequest,
+    BudgetView,
+    CheckpointAnswer,
+    CreateRequest,
+    DecideRequest,
+    DecisionPage,
+    EstimatesView,
+    FallbackAnswer,
+    ModeRequest,
+    PolicyPage,
+    PolicyView,
+    RewardAnswer,
+    RewardRequest,
+)
+from handrail.service.store.protocol import KeyRow, Row
+
+__all__ = ["DeskPort"]
+
+
+class DeskPort(Protocol):
+    """Decides, and keeps what it decided; every method raises `Problem` and nothing else."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether decisions are made without a long wait."""
+
+    @property
+    def broken(self) -> BaseException | None:
+        """Why nothing it said can be relied on any longer."""
+
+    async def start(self) -> None:
+        """Begin to work."""
+
+    async def stop(self, grace: float) -> None:
+        """Finish what waits, for so many seconds at most, and end."""
+
+    async def create(self, request: CreateRequest) -> PolicyView:
+        """Make a policy."""
+
+    async def policies(self, after: str, limit: int, only: str | None) -> PolicyPage:
+        """Return policies after a name; only the one named, if one is."""
+
+    async def show(self, name: str) -> PolicyView:
+        """Return a policy as it is."""
+
+    async def change_mode(self, name: str, request: ModeRequest) -> PolicyView:
+        """Change a policy's mode."""
+
+    async def archive(self, name: str) -> PolicyView:
+        """Archive a policy."""
+
+    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+        """Decide rounds, all of them or none."""
+
+    async def rewards(
+        self, name: str, requests: list[RewardRequest], batch: bool = False
+    ) -> list[RewardAnswer]:
+        """Take rewards."""
+
+    async def fallback(self, name: str, decision: str) -> FallbackAnswer:
+        """Count a decision as a baseline round."""
+
+    async def checkpoint(self, name: str) -> CheckpointAnswer:
+        """Report a checkpoint."""
+
+    async def add_arm(self, name: str, request: ArmRequest) -> ArmAnswer:
+        """Add an arm."""
+
+    async def retire_arm(self, name: str, arm: str) -> ArmAnswer:
+        """Retire an arm."""
+
+    async def decisions(self, name: str, after: int, limit: int) -> DecisionPage:
+        """Return decisions after a round."""
+
+    async def budget(self, name: str, after: int, points: int) -> BudgetView:
+        """Return the budget over time."""
+
+    async def estimates(self, name: str, after: int, points: int) -> EstimatesView:
+        """Return the estimates over time."""
+
+    async def events(self, name: str, after: int, limit: int) -> list[Row]:
+        """Return events after one."""
+
+    async def keys(self) -> list[KeyRow]:
+        """Return the API keys."""
+
+    def gauges(self) -> Any:
+        """Return numbers for the metrics."""

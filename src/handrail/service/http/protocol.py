@@ -1,0 +1,154 @@
+"""uvicorn's protocol, and what it lacks: clients that are slow, endless or too many.
+
+A connection is looked at once in a while (`look`) rather than timed: on the way of a request that
+behaves, this costs a comparison and no timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from handrail.service.http.asgi import Receive, Scope, Send
+from handrail.service.http.replies import from_problem, on_the_wire
+from handrail.service.limits import Limits
+from handrail.service.problems import Problem
+
+__all__ = ["Watched", "watched"]
+
+_LINGER: Final = 2.0
+"""Seconds in which a connection that is closed has to take what it was sent."""
+_SURPLUS: Final = 100
+"""Connections beyond the limit that are told so; those beyond are cut off."""
+
+_BAD: Final = on_the_wire(Problem(400, "is not HTTP/1.1", field="request"))
+_SLOW: Final = on_the_wire(Problem(408, "did not arrive in time", field="request"))
+
+
+async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a connection that is one too many."""
+    problem = Problem(503, "too many connections", remedy="use fewer, and keep them alive")
+    await from_problem(problem, [(b"connection", b"close")]).send(send, receive)
+
+
+class Watched(HttpToolsProtocol):
+    """A connection that is watched; made by `watched`."""
+
+    limits: Limits
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._since = 0.0
+        """When the present request began to arrive, or the connection was made."""
+        self._head = True
+        """Whether a request's line and headers are awaited."""
+        self._bytes = 0
+        """How much of the present request arrived."""
+        self._closing = 0.0
+        self._paused = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, unless there are too many."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        surplus = len(self.connections) - self.limits.connections
+        if surplus > _SURPLUS:
+            transport.abort()
+        elif surplus > 0:
+            self.app = _busy
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, and no more of them than a request may have."""
+        self._bytes += len(data)
+        super().data_received(data)
+        if self._head:
+            if self._bytes > self.limits.head_bytes:
+                most = self.limits.head_bytes
+                self._end(on_the_wire(Problem(431, f"is larger than {most} bytes", field="head")))
+        elif self.cycle.more_body:
+            # Chunks may be tiny and cost more than they bring, but not without end.
+            if self._bytes > self.limits.head_bytes + 2 * self.limits.body_bytes:
+                self._end(b"")
+        elif self.timeout_keep_alive_task is None and self.cycle.response_complete:
+            # What came was no request, not even its beginning, and stopped uvicorn's timer.
+            self._head = True
+            self._since = self.loop.time()
+
+    def on_message_begin(self) -> None:
+        """Begin to watch a request."""
+        super().on_message_begin()
+        self._head = True
+        self._bytes = 0
+        self._since = self.loop.time()
+
+    def on_headers_complete(self) -> None:
+        """Hand on a request whose head is whole."""
+        super().on_headers_complete()
+        self._head = False
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer as if no upgrade had been asked for, and then close: the parser is done."""
+        self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that this is no HTTP."""
+        self._end(_BAD)
+
+    def pause_writing(self) -> None:
+        """Remember since when the client has not read what it was sent."""
+        super().pause_writing()
+        self._paused = self.loop.time()
+
+    def resume_writing(self) -> None:
+        """Go on: the client reads."""
+        super().resume_writing()
+        self._paused = 0.0
+
+    def on_response_complete(self) -> None:
+        """Close if nobody can tell whether the rest of the request still comes."""
+        super().on_response_complete()
+        if self.expect_100_continue and self.cycle.more_body:
+            self.transport.close()
+
+    def _end(self, answer: bytes) -> None:
+        """Close, with an answer unless it would be taken for that to another request."""
+        if self.transport.is_closing():
+            return
+        begun = self._in_flight() if self._head else self.cycle.response_started or self.pipeline
+        if answer and not begun:
+            self.transport.write(answer)
+        self.transport.close()
+
+    def _in_flight(self) -> bool:
+        """Say whether an earlier request of this connection is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def look(self, now: float) -> None:
+        """Close the connection if its client is too slow."""
+        limits = self.limits
+        if self.transport.is_closing():
+            self._closing = self._closing or now
+            if now - self._closing > _LINGER:
+                self.transport.abort()
+        elif self._paused and now - self._paused > limits.body_seconds:
+            self.transport.abort()
+        elif self._head:
+            if now - self._since > limits.header_seconds and not self._in_flight():
+                self._end(_SLOW if self._bytes else b"")
+        elif self.cycle.more_body and now - self._since > limits.body_seconds:
+            self._end(_SLOW)
+
+
+def watched(limits: Limits) -> type[Watched]:
+    """Return the protocol with these limits."""
+    return type("Watched", (Watched,), {"limits": limits})

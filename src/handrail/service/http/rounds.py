@@ -1,0 +1,70 @@
+"""Decisions and rewards: the requests that come all day long."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from handrail.service.http.call import Call
+from handrail.service.http.decoding import Either, One
+from handrail.service.http.replies import Reply, json_reply
+from handrail.service.messages import (
+    Answers,
+    DecideBatch,
+    DecideRequest,
+    RewardAnswers,
+    RewardBatch,
+    RewardRequest,
+)
+
+__all__ = ["Nothing", "checkpoint", "decide", "fallback", "rewards"]
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """Nothing is said: an object without fields, or no body at all."""
+
+
+_DECIDE: Final = Either(DecideRequest, DecideBatch, "requests")
+_REWARDS: Final = Either(RewardRequest, RewardBatch, "rewards")
+_NOTHING: Final = One(Nothing)
+
+
+async def decide(call: Call) -> Reply:
+    """Decide one round, or a batch."""
+    asked = await call.body(_DECIDE)
+    counts = call.shop.meters.decisions
+    if isinstance(asked, DecideRequest):
+        (answer,) = await call.desk.decide(call.parts[0], [asked])
+        counts[answer.event] += 1
+        return json_reply(answer)
+    call.check_batch(len(asked.requests), "requests")
+    answers = await call.desk.decide(call.parts[0], asked.requests)
+    counts.update(answer.event for answer in answers)
+    return json_reply(Answers(decisions=answers))
+
+
+async def rewards(call: Call) -> Reply:
+    """Take one reward, or a batch."""
+    told = await call.body(_REWARDS)
+    counts = call.shop.meters.rewards
+    if isinstance(told, RewardRequest):
+        (answer,) = await call.desk.rewards(call.parts[0], [told])
+        counts[answer.status] += 1
+        return json_reply(answer)
+    call.check_batch(len(told.rewards), "rewards")
+    answers = await call.desk.rewards(call.parts[0], told.rewards, batch=True)
+    counts.update(answer.status for answer in answers)
+    return json_reply(RewardAnswers(rewards=answers))
+
+
+async def fallback(call: Call) -> Reply:
+    """Count a decision as the baseline, because that is what was played."""
+    await call.body(_NOTHING)
+    return json_reply(await call.desk.fallback(call.parts[0], call.parts[1]))
+
+
+async def checkpoint(call: Call) -> Reply:
+    """Report that the latest round was a checkpoint."""
+    await call.body(_NOTHING)
+    return json_reply(await call.desk.checkpoint(call.parts[0]))

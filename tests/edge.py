@@ -1,0 +1,90 @@
+"""The HTTP edge on a real socket, in a thread of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+from fake_desk import FakeDesk
+from handrail.service.http.app import Application
+from handrail.service.http.gate import Gate, KeyGate, OpenGate
+from handrail.service.http.listener import Listener
+from handrail.service.keys import new_key
+from handrail.service.limits import Limits
+from handrail.service.server import bind, new_loop
+from handrail.service.store.protocol import KeyRow
+
+ROLES = ("decide", "reward", "read", "admin")
+
+
+@dataclass
+class Edge:
+    """A server in a thread, its desk, and keys that open it."""
+
+    desk: FakeDesk
+    port: int
+    keys: dict[str, str] = field(default_factory=dict)
+    """By role, and by `role:policy` for those limited to one."""
+
+    @property
+    def url(self) -> str:
+        """Return where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self, key: str | None = "admin") -> httpx.Client:
+        """Return a client that has one of the keys, or none."""
+        headers = {} if key is None else {"Authorization": f"Bearer {self.keys.get(key, key)}"}
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False)
+
+
+def some_keys() -> tuple[dict[str, str], list[KeyRow]]:
+    """Return a key of every role, for all policies and for `a` only; and what is stored."""
+    keys, rows = {}, []
+    for role in ROLES:
+        for policy in (None, "a"):
+            key, row = new_key(role, policy)
+            keys[role if policy is None else f"{role}:{policy}"] = key
+            rows.append(row)
+    return keys, rows
+
+
+@contextmanager
+def at_the_edge(
+    desk: FakeDesk | None = None, *, limits: Limits | None = None, auth: bool = True
+) -> Iterator[Edge]:
+    """Serve a desk on a free port."""
+    limits = limits or Limits()
+    keys, rows = some_keys()
+    desk = desk or FakeDesk(rows)
+    gate: Gate = KeyGate(desk.keys, rows) if auth else OpenGate()
+    socket = bind("127.0.0.1", 0)
+    started = threading.Event()
+    over = asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def main() -> None:
+        loops.append(asyncio.get_running_loop())
+        listener = Listener(Application(desk, gate, limits=limits), limits)
+        await listener.start(socket)
+        started.set()
+        await over.wait()
+        await listener.stop(1.0)
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(main())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert started.wait(30)
+    try:
+        yield Edge(desk, socket.getsockname()[1], keys)
+    finally:
+        loops[0].call_soon_threadsafe(over.set)
+        thread.join(30)
+        assert not thread.is_alive()
