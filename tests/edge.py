@@ -69,7 +69,9 @@ def at_the_edge(
 
     async def main() -> None:
         loops.append(asyncio.get_running_loop())
-        listener = Listener(Application(desk, gate, limits=limits), limits)
+        app = Application(desk, gate, limits=limits)
+        listener = Listener(app, limits)
+        app.meters.connections = lambda: listener.connections
         await listener.start(socket)
         started.set()
         await over.wait()

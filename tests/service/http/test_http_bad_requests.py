@@ -43,7 +43,7 @@ def refused(edge: Edge, answer: httpx.Response, status: int) -> dict[str, Any]:
     [
         (b"{", "is not JSON: input data was truncated"),
         (b"what?", "is not JSON: invalid character (byte 0)"),
-        (b"{} {}", "is not JSON: trailing characters (byte 5)"),
+        (b"{} {}", "is not JSON: trailing characters (byte 4)"),
         (b'{"features": [[NaN]]}', "is not JSON: invalid character (byte 15)"),
         (b'{"features": [[Infinity]]}', "is not JSON: invalid character (byte 15)"),
         (b'{"features": [[-Infinity]]}', None),

@@ -92,7 +92,10 @@ class Application:
             return
         except Exception:
             reply = _mistake(method, scope)
-        await reply.send(send, receive, head=method == "HEAD")
+        try:
+            await reply.send(send, receive, head=method == "HEAD")
+        except Disconnected:
+            return
         seconds = perf_counter() - began
         path = "other" if route is None else route.path
         self.meters.count(path, method if route is not None else "other", reply.status, seconds)

@@ -52,8 +52,10 @@ class Watched(HttpToolsProtocol):
         """When the present request began to arrive, or the connection was made."""
         self._head = True
         """Whether a request's line and headers are awaited."""
+        self._begun = False
+        """Whether they began to arrive."""
         self._bytes = 0
-        """How much of the present request arrived."""
+        """How much of the present request arrived, after the piece that it began in."""
         self._closing = 0.0
         self._paused = 0.0
 
@@ -87,14 +89,14 @@ class Watched(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to watch a request."""
         super().on_message_begin()
-        self._head = True
+        self._head = self._begun = True
         self._bytes = 0
         self._since = self.loop.time()
 
     def on_headers_complete(self) -> None:
         """Hand on a request whose head is whole."""
         super().on_headers_complete()
-        self._head = False
+        self._head = self._begun = False
 
     def _unsupported_upgrade_warning(self) -> None:
         """Answer as if no upgrade had been asked for, and then close: the parser is done."""
@@ -144,7 +146,7 @@ class Watched(HttpToolsProtocol):
             self.transport.abort()
         elif self._head:
             if now - self._since > limits.header_seconds and not self._in_flight():
-                self._end(_SLOW if self._bytes else b"")
+                self._end(_SLOW if self._begun else b"")
         elif self.cycle.more_body and now - self._since > limits.body_seconds:
             self._end(_SLOW)
 

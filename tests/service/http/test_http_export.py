@@ -1,0 +1,130 @@
+"""The event log, exported and read back."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+from edge import Edge, at_the_edge
+from fake_desk import NOW, FakeDesk, a_log
+from handrail.service import chain, events
+from handrail.service.http import export
+from handrail.service.problems import Problem
+
+SIZE = 2_345
+"""More than two pages."""
+
+
+@pytest.fixture
+def edge() -> Iterator[Edge]:
+    desk = FakeDesk()
+    desk.logs["a"] = a_log(SIZE)
+    with at_the_edge(desk, auth=False) as edge:
+        yield edge
+
+
+def get(edge: Edge, query: str) -> httpx.Response:
+    with edge.client(None) as client:
+        answer = client.get(f"/v1/policies/a/events?{query}")
+    assert answer.status_code == 200
+    return answer
+
+
+def test_ndjson_is_the_log(edge: Edge) -> None:
+    answer = get(edge, "")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.headers["x-next-after"] == str(SIZE)
+    assert "link" not in answer.headers
+    before = chain.START
+    lines = answer.text.splitlines()
+    for number, (line, row) in enumerate(zip(lines, edge.desk.logs["a"], strict=True), 1):
+        said = json.loads(line)
+        assert list(said) == ["seq", "hash", "event"]
+        assert said["seq"] == number
+        body = events.encode(events.from_json(said["event"]))
+        assert body == row.body  # the same bytes again
+        before = chain.link(before, body)
+        assert said["hash"] == before.hex()
+
+
+def test_no_page_is_larger_than_what_is_held_at_once(edge: Edge) -> None:
+    get(edge, "")
+    pages = [asked[2:] for asked in edge.desk.asked if asked[0] == "events"]
+    assert pages == [(0, 1_000), (1_000, 1_000), (2_000, 345)]
+
+
+def test_page_by_page(edge: Edge) -> None:
+    after, seen = 0, []
+    while True:
+        answer = get(edge, f"after={after}&limit=1100")
+        seen += [json.loads(line)["seq"] for line in answer.text.splitlines()]
+        after = int(answer.headers["x-next-after"])
+        if "link" not in answer.headers:
+            break
+        assert answer.links["next"]["url"] == f"?format=ndjson&after={after}&limit=1100"
+    assert seen == list(range(1, SIZE + 1))
+    nothing = get(edge, f"after={SIZE}")
+    assert (nothing.content, nothing.headers["x-next-after"]) == (b"", str(SIZE))
+    beyond = get(edge, f"after={SIZE + 10}")
+    assert (beyond.content, beyond.headers["x-next-after"]) == (b"", str(SIZE + 10))
+
+
+def test_parquet_holds_the_same(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_GROUP", 1_500)
+    answer = get(edge, "format=parquet&after=1")
+    assert answer.headers["content-type"] == "application/vnd.apache.parquet"
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    file = pq.ParquetFile(io.BytesIO(answer.content))
+    assert file.num_row_groups == 2
+    rows = file.read().to_pylist()
+    assert len(rows) == SIZE - 1
+    for row, stored in zip(rows, edge.desk.logs["a"][1:], strict=True):
+        event = events.decode(stored.body)
+        assert (row["seq"], row["round"], row["body"], row["hash"]) == stored
+        assert row["kind"] == events.kind(event)
+        for name in ("action", "event", "margin", "upper", "lower", "reward"):
+            assert row[name] == getattr(event, name, None)
+    assert rows[0]["at"] == datetime.fromtimestamp(NOW / 1e6, UTC).replace(microsecond=2)
+    assert [row["named"] for row in rows[:6:2]] == ["arm-1", "2", "arm-0"]
+
+
+def test_parquet_of_nothing(edge: Edge) -> None:
+    answer = get(edge, f"format=parquet&after={SIZE}")
+    assert pq.read_table(io.BytesIO(answer.content)).num_rows == 0
+
+
+def test_a_log_that_grows_meanwhile_ends_where_it_was(edge: Edge) -> None:
+    grown = a_log(SIZE + 100)
+    edge.desk.logs["a"] = grown[:SIZE]
+    with edge.client(None) as client, client.stream("GET", "/v1/policies/a/events") as answer:
+        edge.desk.logs["a"] = grown
+        lines = list(answer.iter_lines())
+    assert len(lines) == SIZE
+
+
+@pytest.mark.parametrize("form", ["ndjson", "parquet"])
+def test_no_such_policy(edge: Edge, form: str) -> None:
+    with edge.client(None) as client:
+        answer = client.get(f"/v1/policies/nothing/events?format={form}")
+    assert answer.status_code == 404
+
+
+def test_what_fails_half_way_is_not_taken_for_whole(edge: Edge) -> None:
+    whole = edge.desk.events
+
+    async def fail_later(name: str, after: int, limit: int) -> object:
+        if after:
+            raise Problem(503, "away")
+        return await whole(name, after, limit)
+
+    edge.desk.events = fail_later  # type: ignore[method-assign, assignment]
+    with edge.client(None) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            client.get("/v1/policies/a/events")
+        assert client.get("/v1/policies/a/events?format=parquet").status_code == 503
