@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from handrail.service import chain, events
 from handrail.service.messages import (
@@ -72,6 +72,13 @@ def a_log(size: int) -> list[Row]:
     return rows
 
 
+class FakeBook(NamedTuple):
+    """A policy in memory."""
+
+    definition: dict[str, Any]
+    margin: float | None
+
+
 class FakeDesk:
     """Knows the policies `a` and `b`, and keeps what it was asked."""
 
@@ -85,6 +92,11 @@ class FakeDesk:
         self.fails: Problem | Exception | None = None
         self.logs: dict[str, list[Row]] = defaultdict(lambda: a_log(5))
         self.stopped = False
+        self.reachable = True
+        self.waiting = 0
+        self.batches = 0
+        self.commit_seconds = 0.0
+        self.books: list[FakeBook] = []
 
     async def start(self) -> None:
         """Begin to work."""
@@ -115,6 +127,7 @@ class FakeDesk:
             margin=0.5,
             decisions={"optimistic": 0, "safe": 1, "baseline": 1},
             failure_probability=0.05,
+            notes=[],
             head=Head(events=len(self.logs[name]), hash=self.logs[name][-1].hash.hex()),
         )
 
@@ -224,7 +237,7 @@ class FakeDesk:
             baseline_rounds=0,
             explored_rounds=1,
             pending=0,
-            baseline_earnings=(0.5, 0.5),
+            baseline_earnings=0.5,
             required=0.45,
             rewards=1.0,
             promised=0.0,
@@ -251,10 +264,6 @@ class FakeDesk:
         if isinstance(self.fails, Problem):
             raise self.fails
         return list(self.rows)
-
-    def gauges(self) -> dict[str, Any]:
-        """Return no numbers."""
-        return {}
 
 
 class FakeStore:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from handrail.cli.database import add_database, database_of, default_database
+from handrail.errors import InputError
 from handrail.extras import need_extra
 
 __all__ = ["register", "run"]
@@ -27,11 +28,7 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--port", type=int, default=8642, help="port to listen on, 0 for a free one (%(default)s)"
     )
-    parser.add_argument(
-        "--database",
-        metavar="PATH|URL",
-        help="a file, or postgresql://... (handrail.db in the user's data folder)",
-    )
+    add_database(parser)
     parser.add_argument(
         "--no-auth", action="store_true", help="ask for no keys; only on this machine's own address"
     )
@@ -43,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     for module in _NEEDED:
         need_extra(module, "service")
-    from handrail.errors import InputError
     from handrail.service.desk import Desk
     from handrail.service.logs import log_to
     from handrail.service.server import Settings, serve
@@ -51,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not 0 <= arguments.port <= 65535:
         raise InputError("port", f"{arguments.port} is no port", "choose one from 0 to 65535")
-    database = arguments.database
-    if database is None:
-        database = str(_default_database())
+    database = database_of(arguments)
+    if database == str(default_database()):
+        default_database().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _say(f"database {database}")
     log_to()
     settings = Settings(
@@ -69,15 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
         lambda store, limits: Desk(store, limits=limits),
         _say,
     )
-
-
-def _default_database() -> Path:
-    """Return the database in the user's data folder, which is made if it is not there."""
-    from platformdirs import user_data_dir
-
-    folder = Path(user_data_dir("handrail", appauthor=False))
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / "handrail.db"
 
 
 def _say(line: str) -> None:

@@ -77,7 +77,7 @@ def test_no_key(edge: Edge, method: str, path: str, key: str | None) -> None:
     before = len(edge.desk.asked)
     if key == "é":
         place = path.format(name="a", id="id-1", arm="1")
-        headers = {"Authorization": "Bearer é".encode("latin-1")}
+        headers = {b"Authorization": "Bearer é".encode("latin-1")}
         with edge.client(None) as client:
             answer = client.request(method, place, headers=headers)
         status, said = answer.status_code, answer.json() if answer.is_error else None
@@ -87,6 +87,7 @@ def test_no_key(edge: Edge, method: str, path: str, key: str | None) -> None:
         assert status == 200
         return
     assert status == 401
+    assert said is not None
     assert said["reason"] == "no key that is known here"  # the same words for all of them
     assert len(edge.desk.asked) == before
 

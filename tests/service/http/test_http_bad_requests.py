@@ -160,7 +160,7 @@ def test_a_long_name_is_not_repeated_at_length(edge: Edge) -> None:
         ("decisions", "after=1.0", "after"),
         ("decisions", "after=+1", "after"),
         ("decisions", "after=%D9%A1", "after"),  # a digit, but not one of ours
-        ("decisions", f"after={2**63}", "after"),
+        ("decisions", f"after={2**53}", "after"),
         ("decisions", f"after={'9' * 5000}", "after"),
         ("decisions", "limit=0", "limit"),
         ("decisions", "limit=1001", "limit"),

@@ -7,6 +7,7 @@ import re
 from prometheus_client.parser import text_string_to_metric_families
 
 from edge import Edge, at_the_edge
+from fake_desk import FakeBook
 
 
 def numbers(edge: Edge) -> dict[str, float]:
@@ -65,3 +66,25 @@ def test_buckets_hold_all_below_them() -> None:
     assert len(counts) == 15
     assert counts == sorted(counts)
     assert counts[-1] == 1
+
+
+def test_what_the_desk_knows() -> None:
+    with at_the_edge() as edge:
+        edge.desk.reachable = False
+        edge.desk.waiting = 3
+        edge.desk.batches = 4
+        edge.desk.commit_seconds = 0.5
+        edge.desk.books = [
+            FakeBook({"name": "earlier"}, 1.0),
+            *(FakeBook({"name": f"p{number}"}, number / 2) for number in range(999)),
+            FakeBook({"name": 'quo"te'}, None),
+        ]
+        found = numbers(edge)
+    assert found["handrail_database_up"] == 0
+    assert found["handrail_queue"] == 3
+    assert found["handrail_commits_total"] == 4
+    assert found["handrail_commit_seconds_total"] == 0.5
+    assert found["handrail_policies_in_memory"] == 1001
+    assert found["handrail_margin p998"] == 499
+    assert "handrail_margin earlier" not in found  # more than are told
+    assert 'handrail_margin quo"te' not in found  # nothing is promised

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
+from schemathesis.core.result import Ok
 
 from handrail.service.http.openapi import document
 from handrail.service.http.table import ROUTES
@@ -48,7 +49,7 @@ def test_it_is_openapi_3_1() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     assert schema.statistic.operations.total == len(ROUTES)
-    assert len([each.ok() for each in schema.get_all_operations()]) == len(ROUTES)
+    assert all(isinstance(each, Ok) for each in schema.get_all_operations())
 
 
 def test_every_reference_leads_somewhere_and_every_schema_is_one() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -28,6 +28,9 @@ _BOUNDS: Final = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
     *(1.0, 2.5, 5.0, 10.0),
 )
+
+_POLICIES: Final = 1_000
+"""Policies whose margins are told: a metric for each of very many would choke Prometheus."""
 
 
 class _Latency:
@@ -100,13 +103,9 @@ class Meters(Collector):
         yield seconds
         yield _counted("handrail_decisions", "Decisions answered.", "event", self.decisions)
         yield _counted("handrail_rewards", "Rewards answered.", "status", self.rewards)
-        yield GaugeMetricFamily(
-            "handrail_ready", "Whether decisions are made.", float(self._desk.ready)
-        )
-        yield GaugeMetricFamily(
-            "handrail_connections", "Connections that are open.", float(self.connections())
-        )
-        yield from _from_desk(self._desk.gauges())
+        yield _gauge("ready", "Whether decisions are made.", self._desk.ready)
+        yield _gauge("connections", "Connections that are open.", self.connections())
+        yield from _from_desk(self._desk)
 
 
 def _counted(name: str, about: str, label: str, counts: Counter[str]) -> Metric:
@@ -116,6 +115,25 @@ def _counted(name: str, about: str, label: str, counts: Counter[str]) -> Metric:
     return family
 
 
-def _from_desk(gauges: Any) -> Iterator[Metric]:
-    for name, value in dict(gauges or {}).items():
-        yield GaugeMetricFamily(f"handrail_{name}", name.replace("_", " "), float(value))
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"handrail_{name}", about, float(value))
+
+
+def _from_desk(desk: DeskPort) -> Iterator[Metric]:
+    yield _gauge("database_up", "Whether the database took what was written last.", desk.reachable)
+    yield _gauge("queue", "Requests that wait for the writer.", desk.waiting)
+    yield CounterMetricFamily("handrail_commits", "Transactions committed.", desk.batches)
+    yield CounterMetricFamily(
+        "handrail_commit_seconds", "Time in transactions, decisions included.", desk.commit_seconds
+    )
+    books = desk.books
+    yield _gauge("policies_in_memory", "Policies in memory.", len(books))
+    margins = GaugeMetricFamily(
+        "handrail_margin",
+        f"Certified margin of the latest round, of up to {_POLICIES} policies in memory.",
+        labels=["policy"],
+    )
+    for book in books[-_POLICIES:]:  # those used last
+        if book.margin is not None:
+            margins.add_metric([book.definition["name"]], book.margin)
+    yield margins

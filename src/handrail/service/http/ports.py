@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from handrail.service.messages import (
@@ -23,7 +24,19 @@ from handrail.service.messages import (
 )
 from handrail.service.store.protocol import KeyRow, Row
 
-__all__ = ["DeskPort"]
+__all__ = ["BookPort", "DeskPort"]
+
+
+class BookPort(Protocol):
+    """A policy in memory, as far as its metrics go."""
+
+    @property
+    def margin(self) -> float | None:
+        """The certified margin of the latest round."""
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """What it was created with, its name too."""
 
 
 class DeskPort(Protocol):
@@ -93,5 +106,22 @@ class DeskPort(Protocol):
     async def keys(self) -> list[KeyRow]:
         """Return the API keys."""
 
-    def gauges(self) -> Any:
-        """Return numbers for the metrics."""
+    @property
+    def reachable(self) -> bool:
+        """Whether the database took what was written last."""
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for the writer."""
+
+    @property
+    def batches(self) -> int:
+        """How many transactions were committed."""
+
+    @property
+    def commit_seconds(self) -> float:
+        """How long they took."""
+
+    @property
+    def books(self) -> Sequence[BookPort]:
+        """The policies in memory."""

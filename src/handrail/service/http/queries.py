@@ -12,8 +12,9 @@ from handrail.service.problems import Problem
 
 __all__ = ["Choice", "Name", "Parameter", "Whole", "read_query"]
 
-LARGEST: Final = 2**63 - 1
-_DIGITS: Final = re.compile(r"0|[1-9][0-9]{0,18}")
+LARGEST: Final = 2**53 - 1
+"""What every program reads as the same number, and a database can count on from."""
+_DIGITS: Final = re.compile(r"0|[1-9][0-9]{0,15}")
 
 
 @dataclass(frozen=True)
