@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from handrail import testing as testing
     from handrail import theory as theory
     from handrail.certificate.certify import Certificate, certify
+    from handrail.client import AsyncClient, Client
     from handrail.environments.registry import (
         environment_names,
         make_environment,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Algorithm",
+    "AsyncClient",
     "Certificate",
+    "Client",
     "Contender",
     "Decision",
     "Guarded",
@@ -64,7 +67,9 @@ __all__ = [
 
 _HOMES: Final = {
     "Algorithm": "handrail.policies.algorithm",
+    "AsyncClient": "handrail.client",
     "Certificate": "handrail.certificate.certify",
+    "Client": "handrail.client",
     "Contender": "handrail.simulation.experiment",
     "Decision": "handrail.policies.decision",
     "Guarded": "handrail.policies.guarded",

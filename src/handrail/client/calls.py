@@ -1,0 +1,222 @@
+"""The calls that raise: rewards, fallbacks by hand, and what an operator does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import urlencode
+
+from handrail.client.choice import Choice
+from handrail.client.core import Core, fallback_path
+from handrail.client.errors import NoAnswer
+from handrail.client.reading import LogLine, read, read_lines, write
+from handrail.client.settings import segment
+from handrail.client.steps import Outcome, Reply, Request, Talk
+from handrail.errors import InputError
+from handrail.service.messages import (
+    ArmAnswer,
+    BudgetView,
+    CheckpointAnswer,
+    DecisionPage,
+    EstimatesView,
+    FallbackAnswer,
+    Mode,
+    PolicyPage,
+    PolicyView,
+    RewardAnswer,
+    RewardAnswers,
+)
+
+__all__ = [
+    "DecisionLike",
+    "add_arm",
+    "archive",
+    "budget",
+    "change_mode",
+    "checkpoint",
+    "create",
+    "decisions",
+    "estimates",
+    "events",
+    "fallback",
+    "policies",
+    "ready",
+    "retire_arm",
+    "reward",
+    "rewards",
+    "show",
+]
+
+T = TypeVar("T")
+DecisionLike: TypeAlias = Choice | str
+"""A choice, or a decision's id."""
+
+_BATCH: Final = 1_000
+"""Rewards in one request."""
+_FELL_BACK: Final = "the baseline was played without an answer: such a round needs no reward"
+
+
+def _as(answer: type[T]) -> Callable[[Outcome], T]:
+    """Return what reads an answer of a type."""
+    return partial(read, answer=answer)
+
+
+def _place(policy: str, *rest: str, **query: object) -> str:
+    """Return a policy's path."""
+    path = "/".join(("/v1/policies", segment("policy", policy), *rest))
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _id(policy: str, decision: DecisionLike) -> str | None:
+    """Return a decision's id; None after a fallback."""
+    if not isinstance(decision, Choice):
+        return decision
+    if decision.policy != policy:
+        raise InputError(
+            "decision", f"is of policy {decision.policy!r}", f"pass one of policy {policy!r}"
+        )
+    return decision.id
+
+
+# -- rewards -----------------------------------------------------------------------------------
+
+
+def reward(
+    core: Core, policy: str, decision: DecisionLike, value: float, timeout: float | None
+) -> Talk[RewardAnswer]:
+    """Give one reward."""
+    known = _id(policy, decision)
+    if known is None:
+        return RewardAnswer(decision="", status="ignored", detail=_FELL_BACK)
+    body = write({"decision": known, "reward": value})
+    path = _place(policy, "rewards")
+    return (yield from core.call("POST", path, _as(RewardAnswer), body=body, timeout=timeout))
+
+
+def rewards(
+    core: Core,
+    policy: str,
+    batch: Iterable[tuple[DecisionLike, float]],
+    timeout: float | None,
+) -> Talk[list[RewardAnswer]]:
+    """Give several rewards; each has an answer of its own, in their order."""
+    pairs = [(_id(policy, decision), value) for decision, value in batch]
+    sent = [{"decision": known, "reward": value} for known, value in pairs if known is not None]
+    path = _place(policy, "rewards")
+    got: list[RewardAnswer] = []
+    for start in range(0, len(sent), _BATCH):
+        part = sent[start : start + _BATCH]
+        read_part = partial(_read_rewards, count=len(part))
+        body = write({"rewards": part})
+        got += yield from core.call("POST", path, read_part, body=body, timeout=timeout)
+    answers = iter(got)
+    return [
+        RewardAnswer(decision="", status="ignored", detail=_FELL_BACK)
+        if known is None
+        else next(answers)
+        for known, _ in pairs
+    ]
+
+
+def _read_rewards(outcome: Outcome, count: int) -> list[RewardAnswer]:
+    answers = read(outcome, RewardAnswers).rewards
+    if len(answers) != count:
+        raise NoAnswer(None, f"{len(answers)} answers to {count} rewards")
+    return answers
+
+
+def fallback(
+    core: Core, policy: str, decision: DecisionLike, timeout: float | None
+) -> Talk[FallbackAnswer]:
+    """Tell the service that the baseline was played after all."""
+    known = _id(policy, decision)
+    if known is None:
+        said = "the client fell back by itself, and reports it where it is needed"
+        return FallbackAnswer(decision="", status="ignored", detail=said)
+    path = fallback_path(policy, known)
+    return (yield from core.call("POST", path, _as(FallbackAnswer), body=b"", timeout=timeout))
+
+
+# -- policies ----------------------------------------------------------------------------------
+
+
+def create(core: Core, fields: Mapping[str, Any]) -> Talk[PolicyView]:
+    """Make a policy; not repeated where it may have been made: the second would be refused."""
+    body = write(dict(fields))
+    return (yield from core.call("POST", "/v1/policies", _as(PolicyView), body=body, again=False))
+
+
+def policies(core: Core, after: str, limit: int) -> Talk[PolicyPage]:
+    """Return a page of policies."""
+    query = urlencode({"after": after, "limit": limit} if after else {"limit": limit})
+    return (yield from core.call("GET", f"/v1/policies?{query}", _as(PolicyPage)))
+
+
+def show(core: Core, policy: str) -> Talk[PolicyView]:
+    """Return a policy as it is now."""
+    return (yield from core.call("GET", _place(policy), _as(PolicyView)))
+
+
+def change_mode(core: Core, policy: str, mode: Mode) -> Talk[PolicyView]:
+    """Change a policy's mode; twice is as good as once."""
+    body = write({"mode": mode})
+    return (yield from core.call("PATCH", _place(policy), _as(PolicyView), body=body))
+
+
+def archive(core: Core, policy: str) -> Talk[PolicyView]:
+    """Archive a policy; the second time would be refused."""
+    return (yield from core.call("DELETE", _place(policy), _as(PolicyView), again=False))
+
+
+def checkpoint(core: Core, policy: str) -> Talk[CheckpointAnswer]:
+    """Report a checkpoint: twice would be two."""
+    path = _place(policy, "checkpoints")
+    return (yield from core.call("POST", path, _as(CheckpointAnswer), body=b"", again=False))
+
+
+def add_arm(core: Core, policy: str, name: str | None, features: object | None) -> Talk[ArmAnswer]:
+    """Add an arm: twice would be two."""
+    body = write({"name": name, "features": features})
+    path = _place(policy, "arms")
+    return (yield from core.call("POST", path, _as(ArmAnswer), body=body, again=False))
+
+
+def retire_arm(core: Core, policy: str, arm: int | str) -> Talk[ArmAnswer]:
+    """Retire an arm; the second time would be refused."""
+    path = _place(policy, "arms", segment("arm", str(arm)))
+    return (yield from core.call("DELETE", path, _as(ArmAnswer), again=False))
+
+
+# -- what happened -------------------------------------------------------------------------------
+
+
+def budget(core: Core, policy: str, after: int, points: int) -> Talk[BudgetView]:
+    """Return what was earned, what had to be, and what is certified."""
+    path = _place(policy, "budget", after=after, points=points)
+    return (yield from core.call("GET", path, _as(BudgetView)))
+
+
+def estimates(core: Core, policy: str, after: int, points: int) -> Talk[EstimatesView]:
+    """Return what is known of the actions."""
+    path = _place(policy, "estimates", after=after, points=points)
+    return (yield from core.call("GET", path, _as(EstimatesView)))
+
+
+def decisions(core: Core, policy: str, after: int, limit: int) -> Talk[DecisionPage]:
+    """Return a page of decisions."""
+    path = _place(policy, "decisions", after=after, limit=limit)
+    return (yield from core.call("GET", path, _as(DecisionPage)))
+
+
+def events(core: Core, policy: str, after: int, limit: int) -> Talk[list[LogLine]]:
+    """Return a page of the event log."""
+    path = _place(policy, "events", format="ndjson", after=after, limit=limit)
+    return (yield from core.call("GET", path, read_lines))
+
+
+def ready(core: Core, timeout: float | None) -> Talk[bool]:
+    """Return whether the service says that it is ready; asked once."""
+    span = core.settings.timeout if timeout is None else timeout
+    outcome = yield Request("GET", "/readyz", None, core.clock() + span)
+    return isinstance(outcome, Reply) and outcome.status == 200

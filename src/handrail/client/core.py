@@ -1,0 +1,157 @@
+"""The core of both clients: what is asked, and what answers mean; the network is elsewhere."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from handrail.client.breaker import Breaker
+from handrail.client.choice import Choice
+from handrail.client.counts import Counts, Tally
+from handrail.client.errors import ServiceError
+from handrail.client.reading import error_of, read
+from handrail.client.settings import Settings, segment
+from handrail.client.steps import Failure, Outcome, Reply, Request, Talk
+from handrail.client.unheard import Unheard, Verdict
+from handrail.service.messages import FallbackAnswer
+
+__all__ = ["Core"]
+
+T = TypeVar("T")
+
+_BUSY: Final = (429, 502, 503, 504)
+"""Answers after which asking again makes sense."""
+_REPORT_SECONDS: Final = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+
+
+class Core:
+    """What one client knows: settings, failures, fallbacks nobody heard of, answers by key.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the client was given.
+    clock : callable
+        Seconds that never go back.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.breaker = Breaker(settings.failures, settings.rest)
+        self.tally = Tally()
+        self.unheard = Unheard(settings.remember)
+        self.strangers: set[str] = set()
+        """Policies whose baseline is another than the caller's: nothing is reported for them."""
+        self._given: OrderedDict[tuple[str, str], Choice] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def counts(self) -> Counts:
+        """Return what happened so far."""
+        unheard = self.unheard
+        return self.tally.counts(
+            unreported=len(unheard), reported=unheard.reported, forgotten=unheard.forgotten
+        )
+
+    # -- answers by the caller's own keys -----------------------------------------------------
+
+    def known(self, policy: str, key: str) -> Choice | None:
+        """Return what was answered under a key the caller gave."""
+        return self._given.get((policy, key))
+
+    def know(self, choice: Choice) -> Choice:
+        """Remember what was answered under a key the caller gave; return what was first."""
+        with self._lock:
+            first = self._given.setdefault((choice.policy, choice.key), choice)
+            if len(self._given) > self.settings.remember:
+                self._given.popitem(last=False)
+            return first
+
+    # -- calls that do not fall back ----------------------------------------------------------
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        read_as: Callable[[Outcome], T],
+        *,
+        body: bytes | None = None,
+        again: bool = True,
+        timeout: float | None = None,
+    ) -> Talk[T]:
+        """Ask until there is an answer, the time is over, or asking again might do it twice.
+
+        Parameters
+        ----------
+        method, path, body
+            The request.
+        read_as : callable
+            What reads the answer, or raises.
+        again : bool
+            Whether a request that may have been carried out can be repeated.
+        timeout : float, optional
+            Seconds in total.
+
+        Returns
+        -------
+        Talk
+            Returns what `read_as` does.
+        """
+        patience = self.settings.patience if timeout is None else timeout
+        end = self.clock() + patience
+        pause, delay = _FIRST_PAUSE, 0.0
+        while True:
+            # One connection that hangs must leave time for another attempt.
+            deadline = min(end, self.clock() + delay + patience / 2) if again else end
+            outcome = yield Request(method, path, body, deadline, delay)
+            if isinstance(outcome, Reply):
+                hopeful = again and outcome.status in _BUSY
+            else:
+                hopeful = again or not outcome.sent
+            delay = pause * random.uniform(0.5, 1.0)
+            if not hopeful or self.clock() + delay >= end:
+                return read_as(outcome)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def reports(self) -> Talk[None]:
+        """Report the fallbacks that are due."""
+        while (report := self.unheard.take(self.clock())) is not None:
+            sent = self.clock()
+            try:
+                path = fallback_path(report.policy, f"key:{report.key}")
+                outcome = yield Request("POST", path, b"", sent + _REPORT_SECONDS)
+                verdict = _verdict(outcome)
+            except Exception:  # whatever it is, the next report may do better
+                outcome = Failure("input", "the report cannot be sent", sent=False)
+                verdict = "refused"
+            if verdict == "refused" or (isinstance(outcome, Reply) and verdict == "away"):
+                said = f"a fallback could not be reported: {error_of(outcome)}"
+                self.tally.warn("report", report.policy, said, self.clock())
+            self.unheard.settle(report, verdict, sent=sent, now=self.clock())
+
+
+def fallback_path(policy: str, decision: str) -> str:
+    """Return where a fallback is reported; a decision is an id, or key:KEY."""
+    name = segment("policy", policy)
+    return f"/v1/policies/{name}/decisions/{segment('decision', decision)}/fallback"
+
+
+def _verdict(outcome: Outcome) -> Verdict:
+    if isinstance(outcome, Failure):
+        return "away"
+    if outcome.status == 404:
+        return "absent"
+    if outcome.status in (400, 405, 409, 413, 415, 422):
+        return "refused"
+    try:
+        read(outcome, FallbackAnswer)
+    except ServiceError:
+        return "away"
+    return "heard"
