@@ -15,10 +15,12 @@ from handrail.client.reading import cause_of, read, write
 from handrail.client.settings import seconds, segment
 from handrail.client.steps import Cause, Outcome, Reply, Request, Talk
 from handrail.errors import InputError
+from handrail.service.limits import Limits
 from handrail.service.messages import Action, Answer, Answers
 
 __all__ = ["decide", "decide_many"]
 
+_KEY_LENGTH: Final = Limits.key_length
 _OUTAGES: Final = ("unreachable", "timeout", "broken", "failed", "unreadable")
 """Causes that say something about the service, not about the request."""
 
@@ -220,6 +222,10 @@ def _many(rounds: list[_Round]) -> bytes:
 
 
 def _document(asked: _Round) -> dict[str, Any]:
+    if not (isinstance(asked.key, str) and 0 < len(asked.key) <= _KEY_LENGTH):
+        raise InputError(
+            "idempotency_key", "is no text, or too long", f"pass 1 to {_KEY_LENGTH} characters"
+        )
     document: dict[str, Any] = {**asked.ask, "idempotency_key": asked.key}
     mean = document.get("baseline_mean")
     if mean is not None:
