@@ -40,6 +40,9 @@ ANSWER = {
 }
 
 
+HEARD = {"decision": "p-c-7-o", "status": "baseline", "detail": "It counts as one."}
+
+
 def response(status: int, body: bytes, kind: str = "application/json") -> bytes:
     head = f"HTTP/1.1 {status} Said\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
@@ -106,10 +109,17 @@ def after(release: threading.Event, then: Behaviour) -> Behaviour:
 class Server:
     """Where it listens and what it was asked; `plan` is used up first, then `then` for ever."""
 
-    def __init__(self, listener: socket.socket, plan: Sequence[Behaviour], then: Behaviour) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        plan: Sequence[Behaviour],
+        then: Behaviour,
+        reports: Behaviour | None,
+    ) -> None:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         self.asked: queue.Queue[Asked] = queue.Queue()
         self.then = then
+        self.reports = reports
         self._plan = list(plan)
         self._listener = listener
         self._lock = threading.Lock()
@@ -135,12 +145,17 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError), connection.makefile("rb") as stream:
             while (asked := _read(stream)) is not None:
-                with self._lock:
-                    behave = self._plan.pop(0) if self._plan else self.then
+                behave = self._choose(asked)
                 self.asked.put(asked)
                 behave(connection, asked)
                 if not getattr(behave, "keeps", False):
                     return
+
+    def _choose(self, asked: Asked) -> Behaviour:
+        if self.reports is not None and asked.path.endswith("/fallback"):
+            return self.reports
+        with self._lock:
+            return self._plan.pop(0) if self._plan else self.then
 
 
 def _read(stream: Any) -> Asked | None:
@@ -156,10 +171,12 @@ def _read(stream: Any) -> Asked | None:
 
 
 @contextmanager
-def misbehaving(*plan: Behaviour, then: Behaviour | None = None) -> Iterator[Server]:
-    """Serve on a free port."""
+def misbehaving(
+    *plan: Behaviour, then: Behaviour | None = None, reports: Behaviour | None = None
+) -> Iterator[Server]:
+    """Serve on a free port; reports of fallbacks come when they like and may be served apart."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(listener, plan, answer(ANSWER) if then is None else then)
+    server = Server(listener, plan, answer(ANSWER) if then is None else then, reports)
     thread = threading.Thread(target=server.accept)
     thread.start()
     try:
