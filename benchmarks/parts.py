@@ -30,6 +30,11 @@ PARTS = (
     Part("startup", "wall time of fresh processes, cold and warm"),
     Part("choices", "the measurements behind docs/decisions.md"),
     Part("bounds", "bounds for rewards in [0, 1]: widths, and the time of a call"),
+    Part(
+        "frameworks",
+        "servers, frameworks and ways to commit, by one bare endpoint",
+        by_default=False,
+    ),
     Part("drift", "rounding of linear runs over 10^7 rounds", by_default=False),
     Part("paper", "handrail reproduce --scale paper: minutes", by_default=False),
 )
