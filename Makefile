@@ -22,7 +22,7 @@ CODE := src tests benchmarks
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: setup demo test test-long test-all lint bench bench-paper certify lock build clean help FORCE
+.PHONY: setup demo test test-long test-all lint bench bench-paper bench-service certify lock build clean help FORCE
 
 # The stamp holds the folder it was made in and is written last: an environment that is half
 # built, was moved here from elsewhere or has lost its Python is built anew.
@@ -89,6 +89,9 @@ bench: $(STAMP) ## run the benchmarks (PARTS="rounds startup": only these), into
 bench-paper: $(STAMP) ## time the whole reproduction at the paper's scale: minutes
 	$(PY) -m benchmarks paper
 
+bench-service: $(STAMP) ## measure the decision service against a bare endpoint: minutes
+	$(PY) -m benchmarks service
+
 certify: $(STAMP) ## measure whether every promise is kept, on problems made to hurt: minutes
 	@mkdir -p out
 	$(PY) -m handrail certify --all --out out/certify.json
@@ -129,4 +132,4 @@ clean: ## remove the environments, builds, results (out/) and caches
 	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile

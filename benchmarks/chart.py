@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,23 +22,28 @@ LONGEST = 3.0
 """Longer bars are cut off, which an arrow says."""
 
 
-def _share(row: Row) -> float:
+def _share(row: Row, value: float | None = None) -> float:
+    """Return how much of its limit a row takes, or would take with another value."""
     assert row.limit is not None
-    return row.measured / row.limit
+    found = row.measured if value is None else value
+    if row.least:
+        return row.limit / found if found > 0 else math.inf
+    return found / row.limit
 
 
 def _words(row: Row) -> str:
     unit = "" if row.ratio is not None else f" {row.unit}"
     shown = f"{row.ratio:.2f}" if row.ratio is not None else f"{row.value:,.3g} {row.unit}"
     aim = "" if row.aim is None else f", aim {row.aim:g}{unit}"
-    return f"{shown}  (limit {row.limit:g}{unit}{aim})"
+    limit = f"{'at least' if row.least else 'limit'} {row.limit:g}{unit}"
+    return f"{shown}  ({limit}{aim})"
 
 
 def _bar(axes: Axes, place: float, row: Row) -> None:
     length = min(max(_share(row), 0.0), LONGEST)
     axes.barh(place, length, 0.7, color=MET if row.met else MISSED)
     if row.aim is not None and row.limit is not None:
-        axes.plot(row.aim / row.limit, place, "d", color=AIM, markersize=5, zorder=4)
+        axes.plot(_share(row, row.aim), place, "d", color=AIM, markersize=5, zorder=4)
     beside = max(length, 1.0) + 0.03
     arrow = "→  " if _share(row) > LONGEST else ""
     axes.text(beside, place, f"{arrow}{_words(row)}", va="center", fontsize=8)

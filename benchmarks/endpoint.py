@@ -23,7 +23,7 @@ __all__ = ["DECIDE", "KEY", "REWARD", "Answer", "Bare", "Decide", "Reward", "all
 
 KEY = "bare-endpoint"
 KEYS = {hashlib.sha256(KEY.encode()).digest(): "admin"}
-DECIDE, REWARD = "/v1/policies/p/decide", "/v1/policies/p/rewards"
+DECIDE, REWARD = "/v1/policies/{name}/decide", "/v1/policies/{name}/rewards"
 
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
@@ -60,10 +60,11 @@ def allowed(header: bytes) -> bool:
 
 
 class Bare:
-    """What is left of a request's work besides the framework."""
+    """What is left of a request's work besides the framework; ids have a length."""
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, length: int = 32) -> None:
         self._commit = commit
+        self._name = f"{{:0{length}x}}".format
         self._decide = msgspec.json.Decoder(Decide).decode
         self._reward = msgspec.json.Decoder(Reward).decode
         self._rounds = count(1)
@@ -72,7 +73,7 @@ class Bare:
     async def keep_decision(self, mean: float | None) -> Answer:
         """Commit a decision; return its answer."""
         number = next(self._rounds)
-        name = f"{number:032x}"
+        name = self._name(number)
         await self._commit.add((name, "decide", mean or 0.0))
         return Answer(name, number)
 
@@ -83,9 +84,10 @@ class Bare:
 
     async def answer(self, path: str, body: bytes) -> Answer | None:
         """Parse; return the answer once its row is on disk; None if there is no such path."""
-        if path == DECIDE:
+        last = path.rpartition("/")[2]
+        if last == "decide":
             return await self.keep_decision(self._decide(body).baseline_mean)
-        if path == REWARD:
+        if last == "rewards":
             told = self._reward(body)
             return await self.keep_reward(told.decision, told.reward)
         return None
@@ -137,7 +139,8 @@ def from_environment() -> Bare:
     if interval := os.environ.get("BARE_SWITCH"):
         sys.setswitchinterval(float(interval))
     commit = COMMITS[os.environ.get("BARE_COMMIT", "thread")]
-    return Bare(commit(Path(os.environ["BARE_DATABASE"])))
+    length = int(os.environ.get("BARE_ID_LENGTH", "32"))
+    return Bare(commit(Path(os.environ["BARE_DATABASE"])), length)
 
 
 def main() -> None:

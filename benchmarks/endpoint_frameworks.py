@@ -51,15 +51,16 @@ def fastapi() -> Any:
     bare = from_environment()
     answer_model = create_model("Answer", id=(str, ...), round=(int, ...))
 
-    async def decide(asked: Any) -> Any:
+    async def decide(name: str, asked: Any) -> Any:
         found = await bare.keep_decision(asked.baseline_mean)
         return answer_model(id=found.id, round=found.round)
 
-    async def reward(told: Any) -> Any:
+    async def reward(name: str, told: Any) -> Any:
         found = await bare.keep_reward(told.decision, told.reward)
         return answer_model(id=found.id, round=found.round)
 
     decide.__annotations__ = {
+        "name": str,
         "asked": create_model(
             "Decide",
             features=(list[list[float]] | None, None),
@@ -70,6 +71,7 @@ def fastapi() -> Any:
         "return": answer_model,
     }
     reward.__annotations__ = {
+        "name": str,
         "told": create_model("Reward", decision=(str, ...), reward=(float, ...)),
         "return": answer_model,
     }

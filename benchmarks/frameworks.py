@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 
 from benchmarks.endpoint import KEY
 from benchmarks.load import Load, User, drive, percentile
 from benchmarks.measure import Row
-from benchmarks.processes import free_port, served
-from benchmarks.users import deciding, pairs, random_features
+from benchmarks.processes import free_port, on_disk, served
+from benchmarks.users import pairs, random_features
 
 TURNS = 9
 """That are counted, after one that is not."""
 CONNECTIONS = 8
-PAIRS, WIDE = 200, 150
-"""Pairs, and decisions with features, of one connection in a turn."""
+PAIRS, WIDE = 200, 100
+"""Of one connection in a turn: pairs of a decision and its reward, without features and with."""
 ARMS, DIM = 24, 35
 FIRST = "raw ASGI, uvicorn"
 THREAD = "by a thread, one statement"
@@ -110,11 +108,11 @@ def _measured(
     found: dict[str, dict[str, list[Load]]] = {
         work: {name: [] for name in candidates} for work in works
     }
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+    with on_disk() as folder, ExitStack() as stack:
         ports = {}
         for i, (name, candidate) in enumerate(candidates.items()):
             ports[name] = port = free_port()
-            settings = {**candidate.settings, "BARE_DATABASE": str(Path(folder) / f"{i}.db")}
+            settings = {**candidate.settings, "BARE_DATABASE": str(folder / f"{i}.db")}
             stack.enter_context(served([*candidate.command, "--port", str(port)], port, settings))
         for turn in range(TURNS + 1):
             for name, port in ports.items():
@@ -159,14 +157,14 @@ def rows() -> list[Row]:
             present[name] = candidate
     if FIRST not in present:
         raise ImportError(f"{FIRST} needs {', '.join(FRAMEWORKS[FIRST].missing())}")
-    wide = random_features(ARMS, DIM)
+    wide = [random_features(ARMS, DIM)]
     small = {
         f"{CONNECTIONS} connections": lambda: _many(lambda: pairs("p", KEY, PAIRS)),
         "1 connection": lambda: [pairs("p", KEY, PAIRS)],
     }
     large = {
         f"{CONNECTIONS} connections, {ARMS} x {DIM} features": lambda: _many(
-            lambda: deciding("p", KEY, WIDE, wide)
+            lambda: pairs("p", KEY, WIDE, wide)
         )
     }
     found = []

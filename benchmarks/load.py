@@ -9,7 +9,7 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -98,18 +98,8 @@ class _Connection:
         return body
 
 
-def drive(port: int, users: Sequence[User], between: Callable[[float], None] | None = None) -> Load:
-    """Let users talk to a server, each on a connection of its own, until they are done.
-
-    Parameters
-    ----------
-    port : int
-        Of the server, on this machine.
-    users : sequence
-        One a connection.
-    between : callable, optional
-        Called with the time after every wake-up; for what is sampled on the way.
-    """
+def drive(port: int, users: Sequence[User]) -> Load:
+    """Let users talk to a server of this machine, each on a connection of its own."""
     poll = select.poll()
     connections = {}
     for user in users:
@@ -134,8 +124,6 @@ def drive(port: int, users: Sequence[User], between: Callable[[float], None] | N
             except StopIteration:
                 poll.unregister(descriptor)
                 del connections[descriptor]
-        if between is not None:
-            between(time.perf_counter())
     seconds = time.perf_counter() - start
     for connection in everyone:
         connection.socket.close()

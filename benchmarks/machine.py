@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["machine"]
 
-_PACKAGES = ("handrail", "numpy", "numba", "river")
+_PACKAGES = ("handrail", "numpy", "numba", "river", "uvicorn", "msgspec")
 
 
 def _processor() -> str:

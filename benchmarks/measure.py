@@ -30,6 +30,8 @@ class Row:
     """What the ratio, or the value, should come down to; missing it is no failure."""
     curve: Curve | None = None
     """The measurements that a rate of growth was fitted to."""
+    least: bool = False
+    """Whether limit and aim are the smallest allowed, as for what is counted by the second."""
 
     @property
     def measured(self) -> float:
@@ -39,7 +41,9 @@ class Row:
     @property
     def met(self) -> bool | None:
         """Whether the limit is kept; None where there is none."""
-        return None if self.limit is None else self.measured <= self.limit
+        if self.limit is None:
+            return None
+        return self.measured >= self.limit if self.least else self.measured <= self.limit
 
 
 def interleave(

@@ -30,6 +30,7 @@ PARTS = (
     Part("startup", "wall time of fresh processes, cold and warm"),
     Part("choices", "the measurements behind docs/decisions.md"),
     Part("bounds", "bounds for rewards in [0, 1]: widths, and the time of a call"),
+    Part("service", "the decision service against a bare endpoint: minutes", by_default=False),
     Part(
         "frameworks",
         "servers, frameworks and ways to commit, by one bare endpoint",

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from benchmarks.measure import Row, interleave, median, ratio, timed
 
+__all__ = ["handrail_command", "rows"]
+
 REPETITIONS, WARM = 9, 5
 BARE = "python -c pass"
 _DECIDE = (
@@ -29,7 +31,8 @@ COLD, HOT = 20.0, 2.0
 """Seconds allowed for the first simulation, with nothing compiled yet and with everything."""
 
 
-def _handrail() -> list[str]:
+def handrail_command() -> list[str]:
+    """Return the command `handrail` of this environment."""
     script = Path(sys.executable).parent / "handrail"
     return [str(script)] if script.exists() else [sys.executable, "-m", "handrail"]
 
@@ -38,7 +41,7 @@ def _commands() -> dict[str, list[str]]:
     return {
         BARE: [sys.executable, "-c", "pass"],
         "import handrail": [sys.executable, "-c", "import handrail"],
-        "handrail --help": [*_handrail(), "--help"],
+        "handrail --help": [*handrail_command(), "--help"],
         "import and load make_policy": [sys.executable, "-c", "from handrail import make_policy"],
         "import to first decision": [sys.executable, "-c", _DECIDE],
     }
@@ -75,7 +78,7 @@ def _simulations() -> list[Row]:
     """Measure a tiny simulation, from the start of the process to its end."""
     found = []
     for environment, algorithm in SIMULATED.items():
-        command = [*_handrail(), "simulate", environment, "--algorithms", algorithm]
+        command = [*handrail_command(), "simulate", environment, "--algorithms", algorithm]
         command += ["--rounds", "100", "--runs", "1"]
         with tempfile.TemporaryDirectory() as cache:
             cold = _seconds(command, cache)

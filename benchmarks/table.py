@@ -21,13 +21,14 @@ def _written(value: float, unit: str) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     unit = "" if row.ratio is not None else f" {row.unit}"
+    least = "at least " if row.least else ""
     return (
         f"  {row.name}",
         _written(row.value, row.unit),
         row.against,
         "" if row.ratio is None else f"{row.ratio:.2f}",
-        "" if row.limit is None else f"{row.limit:g}{unit}",
-        "" if row.aim is None else f"{row.aim:g}{unit}",
+        "" if row.limit is None else f"{least}{row.limit:g}{unit}",
+        "" if row.aim is None else f"{least}{row.aim:g}{unit}",
         _VERDICTS[row.met],
         row.note,
     )

@@ -24,6 +24,9 @@ ROWS = [
     Row("rounds", "slow", 90.0, "ns", "reference", 15.0, 2.0),
     Row("start-up", "cold", 12.5, "s", limit=20.0),
     Row("start-up", "leak", -0.01, "bytes", limit=0.1),
+    Row("service", "fast", 4_000.0, "pairs/s", "bare", 0.8, 0.7, least=True),
+    Row("service", "slow", 2_000.0, "pairs/s", "bare", 0.6, 0.7, least=True),
+    Row("service", "stuck", 0.0, "pairs/s", limit=3_000.0, aim=5_000.0, least=True),
 ]
 
 
@@ -35,8 +38,8 @@ def curve(power: float, name: str = "a", quantity: str = "rounds") -> Curve:
 
 
 def test_limits() -> None:
-    assert [row.met for row in ROWS] == [None, True, False, True, True]
-    assert [row.measured for row in ROWS] == [6.0, 1.5, 15.0, 12.5, -0.01]
+    assert [row.met for row in ROWS] == [None, True, False, True, True, True, False, False]
+    assert [row.measured for row in ROWS] == [6.0, 1.5, 15.0, 12.5, -0.01, 0.8, 0.6, 0.0]
 
 
 def test_turns() -> None:
@@ -59,10 +62,11 @@ def test_slope_is_that_of_the_upper_half(power: float) -> None:
 
 def test_table() -> None:
     lines = table(ROWS).splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == ["rounds", "start-up"]
+    assert [line for line in lines if not line.startswith(" ")] == ["rounds", "start-up", "service"]
     assert lines[3].split() == ["ours", "9", "ns", "reference", "1.50", "2", "1", "met", "spread"]
     assert lines[4].split()[-2:] == ["NOT", "met"]
     assert lines[6].split() == ["cold", "12.5", "s", "20", "s", "met"]
+    assert lines[9].split()[3:] == ["bare", "0.80", "at", "least", "0.7", "met"]
 
 
 def test_pictures(tmp_path: Path) -> None:
