@@ -10,6 +10,7 @@ import select
 import socket
 import time
 from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -100,22 +101,29 @@ class _Connection:
 
 def drive(port: int, users: Sequence[User]) -> Load:
     """Let users talk to a server of this machine, each on a connection of its own."""
+    with ExitStack() as stack:
+        everyone = [_Connection(port, user) for user in users]
+        for connection in everyone:
+            stack.enter_context(connection.socket)
+        start = time.perf_counter()
+        _talk(everyone)
+        seconds = time.perf_counter() - start
+    return Load(seconds, [connection.latencies for connection in everyone])
+
+
+def _talk(everyone: Sequence[_Connection]) -> None:
+    """Send and receive until all users are done."""
     poll = select.poll()
-    connections = {}
-    for user in users:
-        connection = _Connection(port, user)
-        connections[connection.socket.fileno()] = connection
-        poll.register(connection.socket.fileno(), select.POLLIN)
-    everyone = list(connections.values())
-    start = time.perf_counter()
-    for connection in everyone:
+    talking = {connection.socket.fileno(): connection for connection in everyone}
+    for descriptor, connection in talking.items():
+        poll.register(descriptor, select.POLLIN)
         connection.send(next(connection.user))
-    while connections:
+    while talking:
         ready = poll.poll(_PATIENCE)
         if not ready:
             raise TimeoutError("the server does not answer")
         for descriptor, _ in ready:
-            connection = connections[descriptor]
+            connection = talking[descriptor]
             body = connection.answer()
             if body is None:
                 continue
@@ -123,8 +131,4 @@ def drive(port: int, users: Sequence[User]) -> Load:
                 connection.send(connection.user.send(body))
             except StopIteration:
                 poll.unregister(descriptor)
-                del connections[descriptor]
-    seconds = time.perf_counter() - start
-    for connection in everyone:
-        connection.socket.close()
-    return Load(seconds, [connection.latencies for connection in everyone])
+                del talking[descriptor]
