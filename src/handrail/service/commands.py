@@ -17,7 +17,6 @@ from handrail.service.events import (
     Created,
     Decided,
     ModeChanged,
-    decode,
 )
 from handrail.service.messages import (
     Action,
@@ -185,8 +184,7 @@ def _decide(session: Session, book: Book, request: DecideRequest, asked: Asked |
     event = decide(book, asked, session.time(book), key, mark)
     row = session.write(book, event)
     if key is not None:
-        session.flush()
-        session.log.remember(session.number(book), key, row.seq, event.at)
+        session.remember(book, key, row.seq, event)
     _close_oldest(session, book)
     return answer(book, event)
 
@@ -220,10 +218,6 @@ def _repeated(session: Session, book: Book, request: DecideRequest) -> Answer | 
 
 def keyed_decision(session: Session, book: Book, key: str) -> Decided | None:
     """Return the decision that was made under an idempotency key, if it is still kept."""
-    session.flush()
-    row = session.log.keyed(session.number(book), key)
-    if row is None:
-        return None
-    event = decode(row.body)
+    event = session.keyed(book, key)
     oldest = session.now - int(session.limits.idempotency_seconds * 1e6)
     return event if isinstance(event, Decided) and event.at >= oldest else None

@@ -168,7 +168,7 @@ def _event(
         promise=choice[PROMISE],
         safe=choice[SAFE],
         leader=None if leader < 0 else leader,
-        leader_margin=None if math.isnan(leader_margin) else leader_margin * scale,
+        leader_margin=None if leader < 0 or math.isnan(leader_margin) else leader_margin * scale,
         leader_upper=None if leader < 0 else _finite(leader_upper * scale + low),
         leader_lower=None if leader < 0 else choice[LEADER_LOWER] * scale + low,
         named=_named(book, asked, decision, action) if own_names else None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handrail.service.book import Book
 from handrail.service.chain import link
-from handrail.service.events import Event, encode, round_of
+from handrail.service.events import Decided, Event, decode, encode, round_of
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
 from handrail.service.shelf import DamagedLog, Shelf, fold
@@ -42,6 +42,7 @@ class Session:
         self._shared = shared
         self._numbers: dict[int, int] = {}
         self._fresh: dict[int, list[Row]] = {}
+        self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
         self.used: set[int] = set()
         """Policies whose books may be ahead of their logs until the transaction is committed."""
         self.created: list[str] = []
@@ -96,9 +97,25 @@ class Session:
         self._fresh.setdefault(self._numbers[id(book)], []).append(row)
         return row
 
+    def remember(self, book: Book, key: str, seq: int, event: Decided) -> None:
+        """Keep the idempotency key that a decision was made under."""
+        self._keys[self._numbers[id(book)], key] = seq, event
+
+    def keyed(self, book: Book, key: str) -> Event | None:
+        """Return the event that was written under an idempotency key."""
+        number = self._numbers[id(book)]
+        fresh = self._keys.get((number, key))
+        if fresh is not None:
+            return fresh[1]
+        row = self.log.keyed(number, key)
+        return None if row is None else decode(row.body)
+
     def flush(self) -> None:
         """Hand over what was written, so that it can be read within the transaction."""
         for number, rows in self._fresh.items():
             if rows:
                 self.log.append(number, rows)
                 self._fresh[number] = []
+        for (number, key), (seq, event) in self._keys.items():
+            self.log.remember(number, key, seq, event.at)
+        self._keys.clear()
