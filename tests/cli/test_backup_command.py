@@ -62,6 +62,7 @@ def test_a_copy_says_what_is_in_it(
     size = out.stat().st_size
     assert capsys.readouterr().out == f"{out}: 2 policies, 25 events, {size} bytes\n"
     assert list(out.parent.iterdir()) == [out]  # one file, nothing beside it
+    assert out.read_bytes()[18:20] == b"\1\1"  # and nothing needed to read it, as a log would be
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert counts(out) == [20, 5]
 

@@ -82,8 +82,8 @@ def _copy(path: Path, part: Path) -> Backup:
         (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise InputError("source", f"{path} is damaged: {verdict}", "restore an older backup")
-        counts = [
+        policies, events = (
             copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             for table in ("policies", "events")
-        ]
-    return Backup(part, counts[0], counts[1], part.stat().st_size)
+        )
+    return Backup(part, policies, events, part.stat().st_size)

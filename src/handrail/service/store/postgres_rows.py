@@ -66,13 +66,12 @@ class PostgresReader:
 
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
-        found = self._all(
+        found = self._connection.execute(
             f"{_EVENTS} WHERE policy = %s AND seq = "
             "(SELECT seq FROM handrail_idempotency WHERE policy = %s AND key = %s)",
-            policy,
-            policy,
-            key.encode(),
-        )
+            (policy, policy, key.encode()),
+            binary=True,
+        ).fetchall()
         return Row._make(found[0]) if found else None
 
     def keys(self) -> list[KeyRow]:
@@ -116,6 +115,12 @@ class PostgresWriter(PostgresReader):
             "ORDER BY number FOR UPDATE",
             list(policies),
         )
+
+    def keyed(self, policy: int, key: str) -> Row | None:
+        """Return the event that an idempotency key was used for, if it is still kept."""
+        if (policy, key.encode()) in self._keys:  # another key's event is in the tables, or nowhere
+            self.flush()
+        return super().keyed(policy, key)
 
     def add_policy(self, name: str) -> PolicyRow | None:
         """Add a policy; None if there is one of this name."""
