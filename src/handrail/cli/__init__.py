@@ -11,12 +11,32 @@ import sys
 from collections.abc import Sequence
 
 from handrail._version import __version__
-from handrail.cli import algorithms, backup, certify, data, reproduce, serve, simulate, theory
+from handrail.cli import (
+    algorithms,
+    backup,
+    certify,
+    data,
+    keys,
+    reproduce,
+    serve,
+    simulate,
+    theory,
+)
 from handrail.errors import InputError
 
 __all__ = ["main"]
 
-_SUBCOMMANDS = (algorithms, backup, certify, data, reproduce, serve, simulate, theory)
+_SUBCOMMANDS = (
+    algorithms,
+    backup,
+    certify,
+    data,
+    keys,
+    reproduce,
+    serve,
+    simulate,
+    theory,
+)
 
 
 class _Parser(argparse.ArgumentParser):

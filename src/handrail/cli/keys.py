@@ -1,0 +1,135 @@
+"""`handrail keys`: who may ask the service for what."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from handrail.cli.database import add_database, database_of, opened
+from handrail.errors import InputError
+
+if TYPE_CHECKING:
+    from handrail.service.store.protocol import KeyRow
+
+__all__ = ["register", "run_create", "run_list", "run_revoke"]
+
+_ROLES: Final = ("decide", "reward", "read", "admin")
+"""As in `handrail.service.keys`, which is not imported before it is needed."""
+_SOON: Final = "a server that runs notices within seconds"
+
+
+def register(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "keys",
+        help="create, list and revoke API keys of the service",
+        description=(
+            "Create, list and revoke API keys of the service. To change a key without a gap, "
+            "create the new one, hand it out, and then revoke the old one."
+        ),
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    create = actions.add_parser(
+        "create",
+        help="make a key and print it, once",
+        description="Make a key and print it. It is not kept anywhere and cannot be shown again.",
+    )
+    create.add_argument(
+        "--role",
+        required=True,
+        choices=_ROLES,
+        help="what it may do; an admin may do everything",
+    )
+    create.add_argument("--policy", metavar="NAME", help="the only policy it may do it to")
+    add_database(create)
+    create.add_argument("--json", action="store_true", help="print JSON in place of text")
+    create.set_defaults(run=run_create)
+    listing = actions.add_parser(
+        "list",
+        help="list keys, never their secrets",
+        description="List all keys, revoked ones too. Of a secret only a hash is kept.",
+    )
+    add_database(listing)
+    listing.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    listing.set_defaults(run=run_list)
+    revoke = actions.add_parser(
+        "revoke", help="revoke a key for good", description=f"Revoke a key for good; {_SOON}."
+    )
+    revoke.add_argument("id", metavar="ID", help="the key's id, as `handrail keys list` shows it")
+    add_database(revoke)
+    revoke.set_defaults(run=run_revoke)
+
+
+def run_create(arguments: argparse.Namespace) -> int:
+    """Make a key and print it."""
+    from handrail.service.keys import new_key
+
+    with opened(database_of(arguments), create=True) as store, store.writing() as writer:
+        rows = writer.keys()
+        taken = {row.id for row in rows}
+        key, row = new_key(arguments.role, arguments.policy)
+        while row.id in taken:
+            key, row = new_key(arguments.role, arguments.policy)
+        writer.add_key(row)
+        missing = arguments.policy is not None and writer.find(arguments.policy) is None
+    if missing:
+        print(f"note: there is no policy {arguments.policy!r} yet", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps({"key": key, **_shown(row)}, indent=2))
+    else:
+        print(key)
+        print(f"Keep it: it is not shown again. Its id is {row.id}; {_SOON}.", file=sys.stderr)
+    return 0
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print all keys, the oldest first."""
+    with opened(database_of(arguments), create=False) as store, store.reading() as reader:
+        rows = sorted(reader.keys(), key=lambda row: (row.created_at, row.id))
+    shown = [_shown(row) for row in rows]
+    if arguments.json:
+        print(json.dumps(shown, indent=2))
+        return 0
+    columns = ("id", "role", "policy", "created_at", "revoked_at")
+    table = [columns, *(tuple(row[name] or "-" for name in columns) for row in shown)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+    for row in table:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    return 0
+
+
+def run_revoke(arguments: argparse.Namespace) -> int:
+    """Revoke a key."""
+    with opened(database_of(arguments), create=False) as store, store.writing() as writer:
+        if not writer.revoke_key(arguments.id, time.time_ns() // 1000):
+            rows = writer.keys()
+            known = {row.id: row for row in rows}.get(arguments.id)
+            if known is None:
+                raise InputError(
+                    "id", f"there is no key {arguments.id!r}", "see `handrail keys list`"
+                )
+            when = _time(known.revoked_at)
+            raise InputError("id", f"{arguments.id} was revoked {when}", "there is nothing to do")
+    print(f"{arguments.id} is revoked; {_SOON}")
+    return 0
+
+
+def _shown(row: KeyRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "role": row.role,
+        "policy": row.policy,
+        "created_at": _time(row.created_at),
+        "revoked_at": None if row.revoked_at is None else _time(row.revoked_at),
+    }
+
+
+def _time(at: int | None) -> str:
+    assert at is not None
+    return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="seconds")
