@@ -1,0 +1,302 @@
+r"""The audit: a log from its first event on, every claim in it checked.
+
+The chain says whether a byte was altered since the log was written. It says nothing of what was
+written: so every event is also checked against the state that the events before it lead to. The
+chosen action's margin and bounds are computed once more, from that state, by the rules as they are
+written (`handrail.compiled.UNCOMPILED`), and what the ledger holds at the end is compared with sums
+that share no code with it (`handrail.service.tally`).
+
+Notes
+-----
+Numbers are compared up to 1e-9 of their size, or of 1 in units where means lie in [0, 1], and
+margins up to 1e-13 for every round on top. The interpreter does the same operations in the same
+order as compiled code; only log, exp and their like may differ, by an ulp or two (about 4e-16)
+each, in a bound or in the radius of an ellipsoid. State does not rest on bounds, so this does not
+grow with the rounds, but for log det V, a sum of logarithms. A margin is a difference of sums over
+rounds: at round t each of them is at most t, and one rounding of it 1.1e-16 t; a dozen of those
+are 1.3e-15 t. What is allowed is some hundred times that: no machine's last bits are taken for a
+forgery, and no forgery below that size could matter to anybody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from handrail.errors import InputError
+from handrail.service.book import Book
+from handrail.service.chain import START, link
+from handrail.service.events import Decided, Event, decode, kind, round_of
+from handrail.service.limits import Limits
+from handrail.service.plausible import check_created, check_event
+from handrail.service.states import same_state
+from handrail.service.store.protocol import Row, SnapshotRow
+from handrail.service.tally import Tally
+
+__all__ = ["RELATIVE", "Audit", "Finding", "close_to"]
+
+RELATIVE: Final = 1e-9
+PER_ROUND: Final = 1e-13
+_MOST: Final = 20
+"""Findings that are told apart; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong.
+
+    Attributes
+    ----------
+    seq : int or None
+        The event it was found at; None for the log as a whole.
+    reason : str
+        What it is.
+    """
+
+    seq: int | None
+    reason: str
+
+
+def close_to(one: float | None, other: float | None, size: float, more: float = 0.0) -> bool:
+    """Say whether two numbers are the same up to rounding, numbers below `size` taken as `size`."""
+    if one is None or other is None:
+        return one is other
+    if one == other:
+        return True
+    return abs(one - other) <= RELATIVE * max(size, abs(one), abs(other)) + more
+
+
+@dataclass
+class Audit:
+    """The audit of one log: `take` its events, then `finish`.
+
+    Parameters
+    ----------
+    policy : str
+        The policy's name.
+    heads : set of bytes
+        Hashes that were noted down before: whether one of them is met.
+    snapshots : list of SnapshotRow
+        What is kept of the state beside the log.
+    limits : Limits
+        Of definitions.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What is wrong, the first ones.
+    wrong : int
+        How many there are.
+    events : int
+        Events whose hashes are right, from the first one on.
+    head : bytes
+        The hash of the last of them.
+    met : dict
+        The noted hashes that were met, and at which event.
+    book, tally : Book, Tally
+        The state after the last event that could be folded, and what the events add up to.
+    folded : int
+        That last event.
+    whole : bool
+        Whether it is the last of all.
+    least_margin : float or None
+        The least margin of any action other than the baseline, as computed here.
+    told : int
+        Rounds that were told another mean of the baseline than was agreed on.
+    """
+
+    policy: str
+    heads: frozenset[bytes] = frozenset()
+    snapshots: list[SnapshotRow] = field(default_factory=list)
+    limits: Limits = field(default_factory=Limits)
+    findings: list[Finding] = field(default_factory=list)
+    wrong: int = 0
+    events: int = 0
+    head: bytes = START
+    met: dict[bytes, int] = field(default_factory=dict)
+    book: Book | None = None
+    tally: Tally | None = None
+    folded: int = 0
+    whole: bool = True
+    least_margin: float | None = None
+    told: int = 0
+
+    def found(self, seq: int | None, reason: str) -> None:
+        """Note what is wrong."""
+        self.wrong += 1
+        if len(self.findings) < _MOST:
+            self.findings.append(Finding(seq, reason))
+
+    def run(self, rows: Iterable[Row], expected: tuple[int, bytes] | None = None) -> Audit:
+        """Take all events of a log, and finish.
+
+        Parameters
+        ----------
+        rows : iterable of Row
+            The events.
+        expected : tuple of int and bytes, optional
+            How many there have to be, and the last one's hash.
+
+        Returns
+        -------
+        Audit
+            Itself.
+        """
+        try:
+            for row in rows:
+                if not self.take(row):
+                    break
+        except InputError as error:  # a line of a file that is no event
+            self._stop(self.events + 1, f"{error.field}: {error.reason}")
+        self.finish(expected)
+        return self
+
+    def take(self, row: Row) -> bool:
+        """Check an event; False if nothing that follows can be checked any more."""
+        if not self._follows(row):
+            return False
+        try:
+            event = decode(row.body)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            return self._stop(row.seq, f"it cannot be read: {error}")
+        if row.round != round_of(event):
+            self.found(row.seq, f"it is filed under round {row.round}, not {round_of(event)}")
+        # A log that somebody made up can trip the rules anywhere, and uncompiled they trip with
+        # whatever Python raises: none of it may end the audit without a word.
+        try:
+            self._fold(row.seq, event)
+        except InputError as error:
+            return self._stop(row.seq, f"{kind(event)}: it cannot have happened: {error}")
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            return self._stop(row.seq, f"{kind(event)}: it cannot be folded: {said}")
+        self.folded = row.seq
+        self._check_snapshots(row)
+        return True
+
+    def _stop(self, seq: int | None, reason: str) -> bool:
+        self.found(seq, reason)
+        self.whole = False
+        return False
+
+    def _follows(self, row: Row) -> bool:
+        """Check an event's place and its hash."""
+        due = self.events + 1
+        if row.seq != due:
+            what = f"event {due} is missing" if row.seq > due else f"it comes after event {due - 1}"
+            return self._stop(row.seq, what)
+        found = link(self.head, row.body)
+        if found != row.hash:
+            return self._stop(
+                row.seq, "it was altered: its hash is not that of its bytes and the hash before it"
+            )
+        self.events, self.head = row.seq, found
+        if found in self.heads:
+            self.met[found] = row.seq
+        return True
+
+    # -- what the events say ---------------------------------------------------------------
+
+    def _fold(self, seq: int, event: Event) -> None:
+        if self.book is None or self.tally is None:
+            self.book = Book(check_created(event, self.policy, self.limits))
+            self.tally = _tally(self.book)
+            return
+        check_event(self.book, event, self.limits)
+        if isinstance(event, Decided):
+            self._examine(seq, self.book, event)
+        self.tally.take(event)
+        self.book.apply(event)
+
+    def _examine(self, seq: int, book: Book, event: Decided) -> None:
+        """Compare a decision with what it had to be."""
+        examined = book.policy.examine(book.played(event))
+        scale = book.units.scale
+        more = PER_ROUND * event.round * scale
+        upper = None if not math.isfinite(examined.upper) else examined.upper
+        if not close_to(event.margin, examined.margin, scale, more):
+            self.found(seq, _differs("margin", event, event.margin, examined.margin))
+        for name, said, due, size in (
+            ("upper bound", event.upper, upper, scale),
+            ("lower bound", event.lower, examined.lower, scale),
+            ("baseline's least mean", event.floor, examined.floor, 1.0),
+            ("baseline's mean", event.mean, examined.mean, 1.0),
+            ("promise", event.promise, examined.promise, 1.0),
+        ):
+            if not close_to(said, due, size):
+                self.found(seq, _differs(name, event, said, due))
+        agreed = book.policy._settings.known
+        if agreed.low is not None and not agreed.fixed:
+            self.told += (event.floor, event.mean) != (agreed.low, agreed.high)
+        if not book.conservative or event.event == "baseline":
+            return
+        margin = examined.margin
+        if margin is None or not margin >= -(RELATIVE * scale + more):
+            self.found(
+                seq, f"round {event.round}: the action was not safe: its margin was {margin}"
+            )
+        elif self.least_margin is None or margin < self.least_margin:
+            self.least_margin = margin
+
+    def _check_snapshots(self, row: Row) -> None:
+        for snapshot in self.snapshots:
+            if snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
+                wrong = same_state(self.book, snapshot)
+                if wrong is not None:
+                    self.found(row.seq, f"the snapshot after it is not the log's state: {wrong}")
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def finish(self, expected: tuple[int, bytes] | None) -> None:
+        """Check what can be checked only at the end."""
+        if self.events == 0 and self.whole:
+            self._stop(None, "there are no events")
+        if expected is not None and self.whole and expected != (self.events, self.head):
+            self.found(
+                None,
+                f"{expected[0]} events were written, up to {expected[1].hex()[:16]}...; here are "
+                f"{self.events}, up to {self.head.hex()[:16]}...: it was cut off or added to",
+            )
+        if self.whole and self.book is not None and self.tally is not None:
+            for reason in _compare(self.book, self.tally):
+                self.found(None, reason)
+
+
+def _differs(name: str, event: Decided, said: float | None, due: float | None) -> str:
+    return f"round {event.round}: the {name} is {said}, it had to be {due}"
+
+
+def _tally(book: Book) -> Tally:
+    given: dict[str, Any] = book.definition["parameters"]
+    return Tally(
+        book.units.low,
+        book.units.scale,
+        book.conservative,
+        book.learns_baseline,
+        given.get("window"),
+        given.get("default_reward"),
+        fixed=not book.varies,
+        baseline_known=book.baseline is not None,
+    )
+
+
+def _compare(book: Book, tally: Tally) -> Iterable[str]:
+    """Yield where the ledger is not what the events add up to."""
+    row = book.policy._state.model.ledger[0]
+    for name in ("rounds", "plays", "pending", "rewards", "waiting"):
+        counted, count = int(row[name]), int(getattr(tally, name))
+        if counted != count:
+            yield f"the ledger has {counted} {name}, the events {count}"
+    names = ["spared", "forgone", "promised", "waived", "reward"]
+    if book.learns_baseline:
+        names.append("lesson")
+    for name in names:
+        said = float(row[name]) + float(row[f"{name}_rest"])
+        due = getattr(tally, name).value
+        # Each of at most `rounds` terms was added with its rounding error kept apart.
+        if not close_to(said, due, 1.0, PER_ROUND * tally.rounds):
+            yield f"the ledger's {name} is {said}, the events add up to {due}"

@@ -1,0 +1,184 @@
+"""Whether an event can have happened, as far as its form goes: before any rule trusts it.
+
+Compiled rules check no index. What comes from a file, or from a database that somebody wrote to,
+is checked here first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, get_args
+
+import msgspec
+
+from handrail.errors import InputError
+from handrail.policies.identity import COPY_NAME
+from handrail.service.book import Book
+from handrail.service.definition import check_names, define
+from handrail.service.events import ArmAdded, Created, Decided, Event, ModeChanged
+from handrail.service.limits import Limits
+from handrail.service.messages import CreateRequest, Mode
+
+__all__ = ["check_created", "check_event"]
+
+_MODES: Final = get_args(Mode)
+_EVENTS: Final = ("optimistic", "safe", "baseline")
+_MOST: Final = 10**7
+"""More candidates than a round ever has."""
+_YEAR_9999: Final = 253_402_300_799_999_999
+
+
+def check_created(event: Event, policy: str, limits: Limits) -> Created:
+    """Check that a log begins as logs do.
+
+    Parameters
+    ----------
+    event : Event
+        Its first event.
+    policy : str
+        The name that the policy goes by.
+    limits : Limits
+        Of a definition.
+
+    Returns
+    -------
+    Created
+        The event.
+
+    Raises
+    ------
+    InputError
+        If it is another event, or defines no policy of this name.
+    """
+    if not isinstance(event, Created):
+        raise InputError("event", "a log begins with the event that created the policy")
+    _check_time(event, 0)
+    definition = dict(event.definition)
+    parameters = definition.pop("parameters", None)
+    if not isinstance(parameters, dict) or set(parameters) & set(definition):
+        raise InputError("definition", "is not one that the service wrote")
+    try:
+        request = msgspec.convert({**definition, **parameters}, CreateRequest)
+    except msgspec.ValidationError as error:
+        raise InputError("definition", str(error)) from error
+    again, _ = define(request, limits)
+    if msgspec.msgpack.decode(msgspec.msgpack.encode(again)) != event.definition:
+        raise InputError("definition", "is not one that the service wrote")
+    if request.name != policy:
+        raise InputError("definition", f"is that of {request.name!r}, not of {policy!r}")
+    return event
+
+
+def check_event(book: Book, event: Event, limits: Limits) -> None:
+    """Check the form of an event that follows; InputError where it cannot have happened.
+
+    Parameters
+    ----------
+    book : Book
+        The policy before the event.
+    event : Event
+        The event.
+    limits : Limits
+        Of a policy's arms.
+    """
+    if isinstance(event, Created):
+        raise InputError("event", "a log has one beginning only")
+    if book.archived:
+        raise InputError("event", "the policy was archived before")
+    _check_time(event, book.at)
+    match event:
+        case ModeChanged() if event.mode not in _MODES:
+            raise InputError("mode", f"{event.mode[:50]!r} is none")
+        case ArmAdded():
+            _check_arm(book, event, limits)
+        case Decided():
+            _check_decided(book, event)
+
+
+def _check_time(event: Event, before: int) -> None:
+    if event.at < before:
+        raise InputError("at", "lies before the time of the event before it")
+    if event.at > _YEAR_9999:
+        raise InputError("at", "is no time")
+
+
+def _check_arm(book: Book, event: ArmAdded, limits: Limits) -> None:
+    actions = book.policy._settings.actions
+    if actions is not None and actions >= limits.arms:
+        raise InputError("arm", f"there are {actions} already")
+    if (book.names is None) != (event.name is None):
+        raise InputError("name", "arms have names all together or not at all")
+    if book.names is not None and event.name is not None:
+        check_names([*book.names, event.name])
+
+
+def _check_decided(book: Book, event: Decided) -> None:
+    if event.round != book.policy.round + 1:
+        raise InputError("round", f"{event.round} does not follow round {book.policy.round}")
+    if COPY_NAME.fullmatch(event.token) is None:
+        raise InputError("token", f"{event.token[:50]!r} is no copy's name")
+    if event.event not in _EVENTS:
+        raise InputError("event", f"{event.event[:50]!r} is none of {', '.join(_EVENTS)}")
+    if event.mode != book.mode:
+        raise InputError("mode", f"is {event.mode[:50]!r} in a policy that is {book.mode}")
+    if event.mode != "live" and event.event != "baseline":
+        raise InputError("event", f"is {event.event} in a policy that is {book.mode}")
+    if event.would is not None and event.mode != "shadow":
+        raise InputError("would", "is for policies in shadow mode")
+    _check_numbers(event)
+    _check_actions(book, event)
+    _check_features(book, event)
+
+
+def _check_numbers(event: Decided) -> None:
+    for field in ("margin", "upper", "leader_margin", "leader_upper", "leader_lower"):
+        value = getattr(event, field)
+        if value is not None and not math.isfinite(value):
+            raise InputError(field, "is not finite")
+    for field in ("lower", "floor", "mean", "promise"):
+        if not math.isfinite(getattr(event, field)):
+            raise InputError(field, "is not finite")
+    if not 0.0 <= event.floor <= event.mean <= 1.0:
+        raise InputError("floor", "floor and mean are no interval in [0, 1]")
+    if event.promise < 0.0 or event.safe < 0:
+        raise InputError("promise", "the promise or the number of safe actions is negative")
+
+
+def _check_actions(book: Book, event: Decided) -> None:
+    actions = 2 if book.guard else book.policy._settings.actions
+    most = _MOST if actions is None else actions
+    if not 0 <= event.action < most:
+        raise InputError("action", f"{event.action} is unknown")
+    if event.leader is not None and not 0 <= event.leader < most:
+        raise InputError("leader", f"{event.leader} is unknown")
+    gone = book.policy._state.model.gone
+    if not book.varies and not book.guard and gone[event.action]:
+        raise InputError("action", f"{event.action} was retired")
+    baseline = book.played(event).baseline
+    if book.guard:
+        if (event.action == 0) != (event.event == "baseline"):
+            raise InputError("event", f"is {event.event} for action {event.action}")
+        return
+    if baseline >= most:
+        raise InputError("baseline", f"{baseline} is unknown")
+    if book.conservative and baseline < 0:
+        raise InputError("baseline", "is not known for this round")
+    if (event.action == baseline) != (event.event == "baseline"):
+        raise InputError("event", f"is {event.event} for action {event.action}")
+
+
+def _check_features(book: Book, event: Decided) -> None:
+    settings = book.policy._settings
+    held = event.event == "baseline" and book.conservative
+    wanted = {"features": book.varies, "base": book.needs_base and not held}
+    for field, needed in wanted.items():
+        row: list[float] | None = getattr(event, field)
+        if row is None:
+            if needed:
+                raise InputError(field, "are missing")
+            continue
+        if not book.varies or len(row) != settings.dim:
+            raise InputError(field, f"{len(row)} numbers are not what this policy has")
+        length = math.hypot(*row, 1.0 if book.units.shifted else 0.0)
+        if not length <= settings.feature_bound * (1.0 + 1e-9):
+            raise InputError(field, "are not finite, or longer than was agreed")

@@ -1,0 +1,155 @@
+"""Where logs are read from: a database that may be in use, or the file of one log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Protocol
+
+from handrail.errors import InputError
+from handrail.service.chain import START
+from handrail.service.logfile import read_header, read_rows
+from handrail.service.store.open import open_store
+from handrail.service.store.protocol import Row, SnapshotRow, Store
+
+__all__ = ["DatabaseSource", "FileSource", "Source", "open_source"]
+
+_PAGE: Final = 500
+"""Events that are read at a time."""
+_SQLITE: Final = b"SQLite format 3\0"
+
+
+class Source(Protocol):
+    """Logs that can be read from their first event on."""
+
+    def policies(self) -> list[str]:
+        """Return the names of the policies."""
+
+    def head(self, policy: str) -> tuple[int, bytes]:
+        """Return how many events there are now, or have to be, and the last one's hash."""
+
+    def rows(self, policy: str, last: int) -> Iterator[Row]:
+        """Yield a policy's events up to this one, a page at a time."""
+
+    def snapshots(self, policy: str) -> list[SnapshotRow]:
+        """Return what is kept of a policy's state beside its log."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class DatabaseSource:
+    """The logs of a database.
+
+    Parameters
+    ----------
+    store : Store
+        The database. It is read in short steps: a server may go on writing to it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def policies(self) -> list[str]:
+        """Return the names of the policies."""
+        names: list[str] = []
+        while True:
+            with self._store.reading() as reader:
+                page = reader.policies(names[-1] if names else "", _PAGE)
+            if not page:
+                return names
+            names.extend(row.name for row in page)
+
+    def head(self, policy: str) -> tuple[int, bytes]:
+        """Return the last event's number and hash."""
+        number = self._number(policy)
+        with self._store.reading() as reader:
+            found = reader.head(number)
+        return (0, START) if found is None else (found.seq, found.hash)
+
+    def rows(self, policy: str, last: int) -> Iterator[Row]:
+        """Yield a policy's events up to this one, a page at a time."""
+        number, after = self._number(policy), 0
+        while after < last:
+            with self._store.reading() as reader:
+                page = reader.events(number, after, min(_PAGE, last - after))
+            if not page:
+                return
+            after = page[-1].seq
+            yield from page
+
+    def snapshots(self, policy: str) -> list[SnapshotRow]:
+        """Return the policy's snapshots, the newest first."""
+        number = self._number(policy)
+        with self._store.reading() as reader:
+            return reader.snapshots(number)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+    def _number(self, policy: str) -> int:
+        with self._store.reading() as reader:
+            found = reader.find(policy)
+        if found is None:
+            raise InputError("policy", f"there is no {policy!r}", "name one that is there")
+        return found.number
+
+
+class FileSource:
+    """The log in a file that `handrail export` made.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        NDJSON or Parquet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._header = read_header(path)
+
+    def policies(self) -> list[str]:
+        """Return the one name."""
+        return [self._header.policy]
+
+    def head(self, policy: str) -> tuple[int, bytes]:
+        """Return what the header says."""
+        return self._header.events, bytes.fromhex(self._header.head)
+
+    def rows(self, policy: str, last: int) -> Iterator[Row]:
+        """Yield all of the file's events, also those beyond what its header says."""
+        return read_rows(self._path)
+
+    def snapshots(self, policy: str) -> list[SnapshotRow]:
+        """Return nothing: a file holds a log alone."""
+        return []
+
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is read."""
+
+
+def open_source(source: str) -> Source:
+    """Open a database, or the file of a log; neither is made or changed.
+
+    Parameters
+    ----------
+    source : str
+        A SQLite file, a URL (postgresql://... or sqlite:///...), or an exported NDJSON or Parquet
+        file.
+
+    Returns
+    -------
+    Source
+        The logs in it.
+    """
+    if "://" not in source:
+        path = Path(source)
+        if not path.is_file():
+            raise InputError("source", f"there is no file {source}", "name a database or a log")
+        with path.open("rb") as file:
+            start = file.read(len(_SQLITE))
+        # An empty file is what SQLite makes of a new database before anything is in it.
+        if start not in (_SQLITE, b""):
+            return FileSource(path)
+    return DatabaseSource(open_store(source, create=False))

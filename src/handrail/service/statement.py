@@ -1,0 +1,274 @@
+"""The budget statement: what a log amounts to, in sentences that somebody can sign."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from handrail.service.audit import Audit
+from handrail.service.book import Book
+from handrail.service.tally import Tally
+
+__all__ = ["Statement", "make_statement"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was decided, what that may have cost, and what is certified.
+
+    Amounts are sums of reward above `low`, in the user's units.
+
+    Attributes
+    ----------
+    policy, algorithm, mode : str
+        Whose statement it is; "archived" counts as a mode.
+    begin, end : str
+        The times of the first and of the last event.
+    rounds, baseline_rounds, explored_rounds : int
+        Rounds decided, and how they are counted.
+    fallbacks : int
+        Baseline rounds that were decided otherwise: the caller said it played the baseline.
+    unconfirmed : int
+        Rounds without a reward or a fallback so far.
+    given_up : int
+        Rounds whose reward was waited for no longer.
+    alpha : float or None
+        The share of the baseline's reward that may be lost.
+    failure_probability : float or None
+        The probability with which the promise may fail; None where nothing is promised.
+    baseline_earnings : (float, float)
+        What the baseline would have earned in all rounds, from and to.
+    required : float or None
+        (1 - alpha) of it, at most.
+    rewards : float
+        Rewards of rounds other than the baseline's.
+    promised : float
+        What unconfirmed rounds count until their rewards come, those given up included.
+    margin : float or None
+        What was certified above the requirement at the last decision.
+    least_margin : float or None
+        The least margin of any action that was not the baseline.
+    low : float
+        Where rewards begin.
+    checked : str
+        When the promise is checked.
+    told_rounds : int
+        Rounds that were told another mean of the baseline than was agreed on.
+    assumptions : list of str
+        What all of it rests on.
+    """
+
+    policy: str
+    algorithm: str
+    mode: str
+    begin: str
+    end: str
+    rounds: int
+    baseline_rounds: int
+    explored_rounds: int
+    fallbacks: int
+    unconfirmed: int
+    given_up: int
+    alpha: float | None
+    failure_probability: float | None
+    baseline_earnings: tuple[float, float]
+    required: float | None
+    rewards: float
+    promised: float
+    margin: float | None
+    least_margin: float | None
+    low: float
+    checked: str
+    told_rounds: int
+    assumptions: list[str]
+
+    @property
+    def promises(self) -> bool:
+        """Whether the algorithm promises anything."""
+        return self.required is not None
+
+    def data(self) -> dict[str, Any]:
+        """Return the same as data that JSON can hold."""
+        return asdict(self)
+
+    def sentences(self) -> list[str]:
+        """Return the statement, one sentence or two an entry."""
+        whose = f"{self.policy} ({self.algorithm}, {self.mode})"
+        rounds = _count(self.rounds, "round")
+        held = f"{self.baseline_rounds:,} of them{self._fell_back()}"
+        said = [
+            f"{whose} decided {rounds} from {self.begin} to {self.end}.",
+            f"The baseline was played in {held}, another action in {self.explored_rounds:,}.",
+        ]
+        if self.low != 0.0:
+            said.append(f"All amounts are reward above {_amount(self.low)}.")
+        if self.promises:
+            said += self._promise()
+        else:
+            said.append("This algorithm promises nothing.")
+        said.append(
+            f"Rounds other than the baseline's brought {_amount(self.rewards)} so far"
+            f"{self._waiting()}."
+        )
+        said += [f"Assumed: {each}" for each in self.assumptions]
+        return said
+
+    def _promise(self) -> list[str]:
+        low, high = (_amount(each) for each in self.baseline_earnings)
+        earned = low if low == high else f"between {low} and {high}"
+        assert self.alpha is not None
+        assert self.required is not None
+        required, share = _amount(self.required), _amount(100.0 * (1.0 - self.alpha))
+        said = [
+            f"The baseline alone would have earned {earned} in expectation.",
+            f"Required is {share} % of that, {required} at most, {self.checked}.",
+        ]
+        if self.margin is not None:
+            above = f"Certified at the last decision: {_amount(self.margin)} above what is required"
+            if low == high:
+                said.append(f"{above}, so at least {_amount(self.required + self.margin)}.")
+            else:
+                said.append(f"{above}, wherever the baseline's mean lies.")
+        if self.least_margin is not None:
+            said.append(
+                f"No action but the baseline was played with a certified margin below "
+                f"{_amount(max(self.least_margin, 0.0))}."
+            )
+        said.append(
+            f"The promise may fail with probability {_amount(self.failure_probability or 0.0)} at "
+            "most, over all rounds together."
+        )
+        return said
+
+    def _fell_back(self) -> str:
+        if not self.fallbacks:
+            return ""
+        were = "was" if self.fallbacks == 1 else "were"
+        return f" ({self.fallbacks:,} {were} decided otherwise and reported as the baseline)"
+
+    def _waiting(self) -> str:
+        if not self.unconfirmed and not self.given_up:
+            return ""
+        parts = []
+        if self.unconfirmed:
+            parts.append(f"{_count(self.unconfirmed, 'decision')} not confirmed yet")
+        if self.given_up:
+            parts.append(f"{self.given_up:,} never confirmed")
+        counted = _amount(self.promised)
+        return f"; {' and '.join(parts)}, counted as {counted} in all"
+
+
+def make_statement(audit: Audit) -> Statement | None:
+    """Return the statement of a log that was audited; None if it could not be folded at all.
+
+    Parameters
+    ----------
+    audit : Audit
+        The audit, finished.
+
+    Returns
+    -------
+    Statement or None
+        What the log amounts to, up to the last event that could be folded.
+    """
+    if audit.book is None or audit.tally is None:
+        return None
+    book, tally = audit.book, audit.tally
+    scale = book.units.scale
+    alpha = book.policy.parameters.get("alpha") if book.conservative else None
+    most = tally.most.value * scale
+    failure = book.policy.failure_probability
+    explored = tally.plays
+    if not book.conservative:  # to which all rounds are plays
+        explored = tally.rounds - book.decisions["baseline"] - tally.fallbacks
+    return Statement(
+        policy=audit.policy,
+        algorithm=book.algorithm.name,
+        mode="archived" if book.archived else book.mode,
+        begin=_time(book.created_at),
+        end=_time(book.at),
+        rounds=tally.rounds,
+        baseline_rounds=tally.rounds - explored,
+        explored_rounds=explored,
+        fallbacks=tally.fallbacks,
+        unconfirmed=tally.pending,
+        given_up=tally.plays - tally.pending - tally.rewards,
+        alpha=alpha,
+        failure_probability=failure if book.conservative else None,
+        baseline_earnings=(tally.least.value * scale, most),
+        required=None if alpha is None else (1.0 - alpha) * most,
+        rewards=tally.reward.value * scale,
+        promised=(tally.promised.value + tally.waived.value) * scale,
+        margin=book.margin,
+        least_margin=audit.least_margin,
+        low=book.units.low,
+        checked=_checked(book),
+        told_rounds=audit.told,
+        assumptions=_assumptions(book, tally, audit.told),
+    )
+
+
+def _checked(book: Book) -> str:
+    if book.algorithm.schedule != "checkpoints":
+        return "after every round"
+    given = book.policy.parameters
+    if "checkpoint_every" in given:
+        return f"after every {given['checkpoint_every']} rounds"
+    return "at the agreed checkpoints"
+
+
+def _assumptions(book: Book, tally: Tally, told: int) -> list[str]:
+    given = book.policy.parameters
+    units = book.units
+    rests = []
+    if units.bounded:
+        rests.append(f"rewards lie in [{_amount(units.low)}, {_amount(units.high)}].")
+    else:
+        rests.append(f"the noise of rewards is sub-Gaussian with constant {given['noise']:g}.")
+    model = {
+        "means": "each arm has one mean reward that does not change.",
+        "linear": "the mean reward is linear in the features, within the agreed bounds.",
+        "none": "nothing of how rewards depend on actions.",
+    }
+    rests.append(model[book.algorithm.estimator])
+    if book.conservative:
+        rests.append(_baseline(given.get("baseline_mean"), told))
+    if book.algorithm.past == "oracle":
+        rests.append("the true means are those that were given.")
+    if tally.plays > tally.rewards + tally.pending or "default_reward" in given:
+        default = given.get("default_reward")
+        rests.append(
+            "rewards that never came were 0 or more."
+            if default is None
+            else f"rewards that never came were {default:g}."
+        )
+    rests.append("callers played what they were answered, or the baseline.")
+    return rests + [f"{each[0].lower()}{each[1:]}" for each in book.notes]
+
+
+def _baseline(known: Any, told: int) -> str:
+    if known is None:
+        return "the baseline's mean reward in every round is what the round was told."
+    if isinstance(known, str):
+        return "the baseline's mean reward is learned from its own rounds."
+    if isinstance(known, int | float):
+        other = f"; {_count(told, 'round')} were told another" if told else ""
+        return f"the baseline's mean reward is {known:g}{other}."
+    return f"the baseline's mean reward lies between {known[0]:g} and {known[1]:g}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _amount(value: float) -> str:
+    """Return a number as people write it: 1,234.5."""
+    if value != 0.0 and abs(value) < 1e-3:
+        return f"{value:.3g}"
+    text = f"{value:,.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _time(at: int) -> str:
+    return datetime.fromtimestamp(at / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,111 @@
+"""A database in memory: for tests that ask nothing of a disk, and for thousands of small ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
+
+
+@dataclass
+class Content:
+    names: dict[str, int] = field(default_factory=dict)
+    logs: dict[int, list[Row]] = field(default_factory=dict)
+    kept: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
+    pictures: dict[int, list[SnapshotRow]] = field(default_factory=dict)
+    rows: dict[str, KeyRow] = field(default_factory=dict)
+
+
+class MemoryTransaction:
+    def __init__(self, content: Content) -> None:
+        self.content = content
+
+    def policies(self, after: str = "", limit: int = 1_000_000) -> list[PolicyRow]:
+        names = sorted(name for name in self.content.names if name > after)[:limit]
+        return [PolicyRow(self.content.names[name], name) for name in names]
+
+    def find(self, name: str) -> PolicyRow | None:
+        number = self.content.names.get(name)
+        return None if number is None else PolicyRow(number, name)
+
+    def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
+        return [row for row in self.content.logs[policy] if row.seq > after][:limit]
+
+    def rounds(self, policy: int, first: int, last: int) -> list[Row]:
+        rows = self.content.logs[policy]
+        return [row for row in rows if row.round is not None and first <= row.round <= last]
+
+    def head(self, policy: int) -> Row | None:
+        return self.content.logs[policy][-1] if self.content.logs[policy] else None
+
+    def snapshots(self, policy: int) -> list[SnapshotRow]:
+        return list(reversed(self.content.pictures.get(policy, [])))
+
+    def keyed(self, policy: int, key: str) -> Row | None:
+        found = self.content.kept.get((policy, key))
+        if found is None:
+            return None
+        return next(row for row in self.content.logs[policy] if row.seq == found[0])
+
+    def keys(self) -> list[KeyRow]:
+        return list(self.content.rows.values())
+
+    def lock(self, policies: Sequence[int]) -> None:
+        pass
+
+    def add_policy(self, name: str) -> PolicyRow | None:
+        if name in self.content.names:
+            return None
+        number = len(self.content.names) + 1
+        self.content.names[name] = number
+        self.content.logs[number] = []
+        return PolicyRow(number, name)
+
+    def append(self, policy: int, rows: Sequence[Row]) -> None:
+        self.content.logs[policy].extend(rows)
+
+    def remember(self, policy: int, key: str, seq: int, at: int) -> None:
+        self.content.kept[policy, key] = (seq, at)
+
+    def forget(self, before: int) -> None:
+        kept = self.content.kept
+        self.content.kept = {each: kept[each] for each in kept if kept[each][1] >= before}
+
+    def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
+        rows = [*self.content.pictures.get(policy, []), snapshot]
+        self.content.pictures[policy] = rows[-keep:]
+
+    def add_key(self, key: KeyRow) -> None:
+        self.content.rows[key.id] = key
+
+    def revoke_key(self, id: str, at: int) -> bool:
+        row = self.content.rows.get(id)
+        if row is None or row.revoked_at is not None:
+            return False
+        self.content.rows[id] = row._replace(revoked_at=at)
+        return True
+
+
+class MemoryStore:
+    """A `Store` whose transactions are copies of everything."""
+
+    shared = False
+
+    def __init__(self) -> None:
+        self.content = Content()
+
+    @contextmanager
+    def writing(self) -> Iterator[MemoryTransaction]:
+        transaction = MemoryTransaction(copy.deepcopy(self.content))
+        yield transaction
+        self.content = transaction.content
+
+    @contextmanager
+    def reading(self) -> Iterator[MemoryTransaction]:
+        yield MemoryTransaction(self.content)
+
+    def close(self) -> None:
+        pass
