@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from service_support import ALGORITHMS, kinds, request
 
 from handrail.service import events
 from handrail.service.book import Book
@@ -27,6 +26,7 @@ from handrail.service.shelf import load
 from handrail.service.snapshots import restore, take
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import Reader, Row, SnapshotRow, Store
+from service_support import ALGORITHMS, kinds, request
 
 CASES = [
     pytest.param(kind, created, id=f"{name}-{kind}")

@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from handrail._version import __version__
 from handrail.cli import (
     algorithms,
+    audit,
     backup,
     certify,
     data,
+    export,
+    import_,
     keys,
     reproduce,
     serve,
@@ -28,9 +31,12 @@ __all__ = ["main"]
 
 _SUBCOMMANDS = (
     algorithms,
+    audit,
     backup,
     certify,
     data,
+    export,
+    import_,
     keys,
     reproduce,
     serve,
