@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 import traceback
 from datetime import UTC, datetime
 from typing import IO, Any, Final
-
-import msgspec
 
 __all__ = ["JsonLines", "log_to", "without_secrets"]
 
@@ -20,7 +19,10 @@ _SECRETS: Final = (
     (re.compile(r"(hr_[0-9a-f]{8}_)[0-9A-Za-z]+"), r"\1..."),
     (re.compile(r"(://[^\s:/@]*:)[^\s@]*@"), r"\1...@"),
     (
-        re.compile(r"(?i)(\b(?:password|authorization)['\"]?\s*[=:]\s*)[^\s,;]+(?:\s+hr_\S+)?"),
+        re.compile(
+            r"""(\b(?:password|authorization)['"]?\s*[=:]\s*['"]?)(?:(?:bearer|basic)\s+)?[^\s'",;]+""",
+            re.IGNORECASE,
+        ),
         r"\1...",
     ),
 )
@@ -55,7 +57,12 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in record.__dict__.items() if name not in _USUAL}
         if record.exc_info:
             line["exception"] = "".join(traceback.format_exception(*record.exc_info))
-        return without_secrets(msgspec.json.encode(line, enc_hook=str).decode())
+        return json.dumps({name: _plain(value) for name, value in line.items()})
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can hold; secrets are taken out before quotes are added around them."""
+    return value if isinstance(value, int | float | None) else without_secrets(str(value))
 
 
 def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +28,9 @@ __all__ = ["Settings", "bind", "first_keys", "new_loop", "serve"]
 _log = logging.getLogger("handrail.server")
 _GLANCE: Final = 0.05
 """Seconds between two looks at whether the desk is broken."""
+
+_LAST: Final = 2.0
+"""Seconds in which a server that has stopped may tidy up."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,14 @@ def serve(
             desk = make_desk(store, settings.limits)
             with asyncio.Runner(loop_factory=new_loop) as runner:
                 code = runner.run(_Server(settings, desk, rows, listening, say).run())
+                # All is answered and written. What still runs in a thread, such as compiling,
+                # cannot be interrupted and need not be waited for.
+                leave = threading.Timer(_LAST, os._exit, [code])
+                leave.daemon = True
+                leave.start()
         finally:
             store.close()
+    leave.cancel()
     return code
 
 

@@ -32,7 +32,7 @@ _SAID: Final = {
     422: "Something in the request is wrong; `field` says what.",
     431: "The request's line and headers are too large.",
     500: "The service made a mistake; its log knows the incident.",
-    503: "The service cannot answer now; nothing was changed.",
+    503: "The service cannot answer now; ask again with the same idempotency key.",
 }
 _ALWAYS: Final = (400, 408, 431, 500, 503)
 _PATH: Final[dict[str, dict[str, Any]]] = {
