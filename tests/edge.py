@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 import httpx
 
 from fake_desk import FakeDesk
+from handrail.service.desk import Desk
 from handrail.service.http.app import Application
 from handrail.service.http.gate import Gate, KeyGate, OpenGate
 from handrail.service.http.listener import Listener
+from handrail.service.http.ports import DeskPort
 from handrail.service.keys import new_key
 from handrail.service.limits import Limits
 from handrail.service.server import bind, new_loop
+from handrail.service.store.open import open_store
 from handrail.service.store.protocol import KeyRow
 
 ROLES = ("decide", "reward", "read", "admin")
@@ -57,11 +60,31 @@ def some_keys() -> tuple[dict[str, str], list[KeyRow]]:
 def at_the_edge(
     desk: FakeDesk | None = None, *, limits: Limits | None = None, auth: bool = True
 ) -> Iterator[Edge]:
-    """Serve a desk on a free port."""
-    limits = limits or Limits()
+    """Serve a desk that decides nothing on a free port."""
     keys, rows = some_keys()
     desk = desk or FakeDesk(rows)
-    gate: Gate = KeyGate(desk.keys, rows) if auth else OpenGate()
+    with _serving(desk, rows if auth else None, limits or Limits()) as port:
+        yield Edge(desk, port, keys)
+
+
+@contextmanager
+def real_edge(database: str, *, limits: Limits | None = None) -> Iterator[tuple[str, str]]:
+    """Serve a database on a free port; yield the address and an admin's key."""
+    limits = limits or Limits()
+    store = open_store(database, exclusive=True)
+    try:
+        key, row = new_key("admin")
+        with store.writing() as writer:
+            writer.add_key(row)
+        with _serving(Desk(store, limits=limits), [row], limits) as port:
+            yield f"http://127.0.0.1:{port}", key
+    finally:
+        store.close()
+
+
+@contextmanager
+def _serving(desk: DeskPort, rows: list[KeyRow] | None, limits: Limits) -> Iterator[int]:
+    gate: Gate = OpenGate() if rows is None else KeyGate(desk.keys, rows)
     socket = bind("127.0.0.1", 0)
     started = threading.Event()
     over = asyncio.Event()
@@ -73,9 +96,11 @@ def at_the_edge(
         listener = Listener(app, limits)
         app.meters.connections = lambda: listener.connections
         await listener.start(socket)
+        await desk.start()
         started.set()
         await over.wait()
         await listener.stop(1.0)
+        await desk.stop(10.0)
 
     def run() -> None:
         with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -83,9 +108,9 @@ def at_the_edge(
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(300)  # the rules may have to be compiled
     try:
-        yield Edge(desk, socket.getsockname()[1], keys)
+        yield socket.getsockname()[1]
     finally:
         loops[0].call_soon_threadsafe(over.set)
         thread.join(30)

@@ -48,10 +48,10 @@ def refused(error: Exception) -> Problem:
     Examples
     --------
     >>> try:
-    ...     msgspec.json.decode(b'{"a": ["x"]}', type=dict[str, list[int]])
+    ...     msgspec.json.decode(b'[[1, 2], ["x"]]', type=list[list[int]])
     ... except msgspec.ValidationError as error:
     ...     print(refused(error).document()["detail"])
-    a[...][0]: is a string, not a whole number
+    [1][0]: is a string, not a whole number
     """
     if isinstance(error, RecursionError):
         return Problem(400, "is nested too deeply", field="body")
