@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import handrail
 from oracle.beyond import ContextsInIntervals, ContextsUntold, Proposals, around
 from oracle.catalogue import CATALOGUE, Parts
 from oracle.compare import Plan
@@ -155,3 +156,40 @@ def test_guards(plan: str, told: str, name: str) -> None:
     for seed in range(2):
         problem = Proposals(np.random.default_rng([154, seed]), told)
         guarded(name, problem, LONG, plan=PLANS[plan], seed=seed, confirm=True, **more)
+
+
+class Saved:
+    """A policy that is written down and read again before every tenth call or so."""
+
+    def __init__(self, policy: handrail.Policy) -> None:
+        self.policy = policy
+        self.rng = np.random.default_rng(155)
+
+    def __getattr__(self, name: str) -> Any:
+        if self.rng.random() < 0.1:
+            self.policy = handrail.Policy.from_bytes("saved", self.policy.to_bytes())
+        return getattr(self.policy, name)
+
+
+@pytest.mark.parametrize("told", ["known", "learned", "lessons"])
+@pytest.mark.parametrize("kind", ["arms", "features", "catalogue", "contexts"])
+def test_saved(kind: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is forgotten of decisions that are not confirmed."""
+    make = handrail.make_policy
+    monkeypatch.setattr(handrail, "make_policy", lambda *a, **k: Saved(make(*a, **k)))
+    parts = Parts("means" if kind == "arms" else "linear", "larger", "constrained", "checkpoints")
+    problem = _problem(kind, 3)
+    more: dict[str, Any] = {"learn_baseline": True} if told == "lessons" else {}
+    if told == "learned":
+        more = {"baseline_mean": "learned"}
+        if kind == "contexts":
+            problem = ContextsUntold(np.random.default_rng(156), dim=3, alpha=0.3137)
+    by_hand(parts, problem, LONG, plan=FALLING, confirm=True, **more)
+
+
+@pytest.mark.parametrize("told", ["known", "learned"])
+def test_saved_guards(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = handrail.make_policy
+    monkeypatch.setattr(handrail, "make_policy", lambda *a, **k: Saved(make(*a, **k)))
+    problem = Proposals(np.random.default_rng(157), told)
+    assert guarded("GUARD", problem, LONG, plan=FALLING, confirm=True).fallen > 3
