@@ -30,7 +30,7 @@ from client.misbehaving import (
     reset,
     response,
 )
-from handrail.client import Choice, NoAnswer, ServiceError, wire
+from handrail.client import Choice, NoAnswer, ServiceError, exchange
 
 GOOD = json.dumps(ANSWER).encode()
 PLENTY = 60.0
@@ -141,7 +141,7 @@ def test_an_answer_without_end_is_not_read(
     asker: Callable[..., SyncAsker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is lowered; the server sends until the client hangs up."""
-    monkeypatch.setattr(wire, "_LARGEST", 100_000)
+    monkeypatch.setattr(exchange, "_LARGEST", 100_000)
 
     def flood(connection: socket.socket, _: object) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")

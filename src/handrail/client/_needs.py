@@ -6,5 +6,5 @@ from handrail.extras import need_extra
 
 __all__: list[str] = []
 
-need_extra("httpx", "client")
+need_extra("h11", "client")
 need_extra("msgspec", "client")

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from handrail.client import calls, deciding
+from handrail.client.aio_links import AsyncWire
 from handrail.client.aio_operations import AsyncOperations
 from handrail.client.calls import DecisionLike
 from handrail.client.choice import Ask, Choice, FeaturesLike
@@ -18,7 +19,6 @@ from handrail.client.handles import AsyncPolicyClient
 from handrail.client.reporting import AsyncReporter
 from handrail.client.settings import check_settings
 from handrail.client.steps import Talk
-from handrail.client.wire import AsyncWire
 from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
 
 __all__ = ["AsyncClient"]
@@ -31,7 +31,8 @@ class AsyncClient(AsyncOperations):
 
     Parameters
     ----------
-    url, key, baselines, timeout, patience, strict, verify, failures, rest, remember
+    url, key, baselines, timeout, patience, strict, verify, failures, rest, remember,
+    connections
         As for `Client`.
 
     Notes
@@ -63,6 +64,7 @@ class AsyncClient(AsyncOperations):
         failures: int = 5,
         rest: float = 5.0,
         remember: int = 10_000,
+        connections: int = 20,
     ) -> None:
         self._settings = check_settings(
             url,
@@ -75,6 +77,7 @@ class AsyncClient(AsyncOperations):
             failures=failures,
             rest=rest,
             remember=remember,
+            connections=connections,
         )
         self._core = Core(self._settings)
         self._wire = AsyncWire(self._settings)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from contextvars import ContextVar
-from typing import Final
 
-__all__ = ["JOURNEY", "Journey"]
+from handrail.client.steps import Failure
+
+__all__ = ["Journey", "TooLarge"]
+
+
+class TooLarge(Exception):
+    """The answer is larger than any of the service's."""
 
 
 class Journey:
-    """What the network must know of a request; the thread or task that carries it sets it.
+    """What the network must know of a request.
 
     Parameters
     ----------
@@ -27,14 +31,24 @@ class Journey:
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.sent = False
+        self._span = deadline - time.monotonic()
 
-    def left(self, late: type[Exception]) -> float:
+    def left(self) -> float:
         """Return the seconds that are left; raise if there are none."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
-            raise late("the time is over")
+            raise TimeoutError
         return min(seconds, threading.TIMEOUT_MAX)
 
-
-JOURNEY: Final[ContextVar[Journey]] = ContextVar("handrail-journey")
-"""The request that this thread or task carries."""
+    def failure(self, error: Exception) -> Failure:
+        """Return what an exception on the way means."""
+        if isinstance(error, TimeoutError):
+            if self._span <= 0:
+                return Failure("timeout", "the time was over before anything was sent", sent=False)
+            return Failure("timeout", f"no answer within {self._span:.3g} s", self.sent)
+        if isinstance(error, TooLarge):
+            return Failure("unreadable", str(error), self.sent)
+        said = str(error) or type(error).__name__
+        if self.sent:
+            return Failure("broken", f"the connection broke: {said}", self.sent)
+        return Failure("unreachable", said, self.sent)

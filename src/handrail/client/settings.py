@@ -7,9 +7,8 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
-
-import httpx
 
 from handrail.errors import InputError
 from handrail.service.messages import Action
@@ -22,15 +21,23 @@ class Settings:
     """What `Client` and `AsyncClient` were given; the key is never shown."""
 
     url: str
+    host: str
+    port: int
+    netloc: str
+    """The host as requests name it."""
+    base: str
+    """The path before those of the service."""
     key: str | None = field(repr=False)
     baselines: Mapping[str, Action]
     timeout: float
     patience: float
     strict: bool
-    context: ssl.SSLContext
+    context: ssl.SSLContext | None
+    """None without TLS."""
     failures: int
     rest: float
     remember: int
+    connections: int
 
 
 def check_settings(
@@ -45,23 +52,30 @@ def check_settings(
     failures: int,
     rest: float,
     remember: int,
+    connections: int,
 ) -> Settings:
     """Return the settings, or raise `InputError`."""
-    address = _url(url)
-    for name, count in (("failures", failures), ("remember", remember)):
+    address = _address(url)
+    counts = {"failures": failures, "remember": remember, "connections": connections}
+    for name, count in counts.items():
         if count < 1:
             raise InputError(name, f"{count!r} is less than 1", "pass a whole number from 1")
     return Settings(
-        url=address,
+        url=address.url,
+        host=address.host,
+        port=address.port,
+        netloc=address.netloc,
+        base=address.base,
         key=_key(key),
         baselines=MappingProxyType(dict(baselines or {})),
         timeout=seconds("timeout", timeout),
         patience=seconds("patience", patience),
         strict=strict,
-        context=_context(verify, address),
+        context=_context(verify, address.secure),
         failures=failures,
         rest=seconds("rest", rest),
         remember=remember,
+        connections=connections,
     )
 
 
@@ -79,27 +93,54 @@ def segment(name: str, value: str) -> str:
     return quote(value, safe="")
 
 
-def _url(url: str) -> str:
+class _Address(NamedTuple):
+    """A url taken apart."""
+
+    url: str
+    host: str
+    port: int
+    netloc: str
+    base: str
+    secure: bool
+
+
+def _address(url: str) -> _Address:
     remedy = "pass the service's address, such as http://127.0.0.1:8642"
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        port = parts.port
+        host = parts.hostname or ""
+        name = host if ":" in host else host.encode("idna").decode()
     except ValueError:
         raise InputError("url", "is no address", remedy) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not name:
         raise InputError("url", "is no http or https address", remedy)
     if parts.username is not None or parts.password is not None:
         raise InputError("url", "holds a user name or a password", "pass key= instead")
     if parts.query or parts.fragment:
         raise InputError("url", "holds a query or a fragment", remedy)
-    return url.rstrip("/")
+    secure = parts.scheme == "https"
+    shown = f"[{name}]" if ":" in name else name
+    return _Address(
+        url=url.rstrip("/"),
+        host=name,
+        port=port or (443 if secure else 80),
+        netloc=shown if port is None else f"{shown}:{port}",
+        base=quote(parts.path.rstrip("/"), safe="/%"),
+        secure=secure,
+    )
 
 
-def _context(verify: bool | ssl.SSLContext, url: str) -> ssl.SSLContext:
+def _context(verify: bool | ssl.SSLContext, secure: bool) -> ssl.SSLContext | None:
+    if not secure:
+        return None
     if isinstance(verify, ssl.SSLContext):
         return verify
-    # Without TLS nobody looks at the context, and loading certificates takes a while.
-    return httpx.create_ssl_context(verify=verify and url.startswith("https:"))
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _key(key: str | None) -> str | None:

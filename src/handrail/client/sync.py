@@ -15,11 +15,11 @@ from handrail.client.choice import Ask, Choice, FeaturesLike
 from handrail.client.core import Core
 from handrail.client.counts import Counts
 from handrail.client.handles import PolicyClient
+from handrail.client.links import Wire
 from handrail.client.operations import Operations
 from handrail.client.reporting import Reporter
 from handrail.client.settings import check_settings
 from handrail.client.steps import Talk
-from handrail.client.wire import Wire
 from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
 
 __all__ = ["Client"]
@@ -56,6 +56,8 @@ class Client(Operations):
         Seconds of that while; then one request at a time tries whether the service is back.
     remember : int, default=10_000
         Fallbacks kept until they are reported, and answers kept under keys the caller gave.
+    connections : int, default=20
+        Requests under way at the same time; more wait for their turn, within their time.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class Client(Operations):
         failures: int = 5,
         rest: float = 5.0,
         remember: int = 10_000,
+        connections: int = 20,
     ) -> None:
         self._settings = check_settings(
             url,
@@ -100,6 +103,7 @@ class Client(Operations):
             failures=failures,
             rest=rest,
             remember=remember,
+            connections=connections,
         )
         self._start()
         _CLIENTS.add(self)
