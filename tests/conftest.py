@@ -8,3 +8,6 @@ from hypothesis import settings
 # of a test may compile.
 settings.register_profile("handrail", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("handrail")
+
+# Fixtures live in modules with names of their own: tests are modules too, found by name.
+pytest_plugins = ["client_fixtures", "service_fixtures"]

@@ -292,7 +292,7 @@ class Odd:
         {"timeout": -1.0},
         {"timeout": float("nan")},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_input_that_cannot_be_sent(
     asker: Callable[..., SyncAsker], given: dict[str, Any], caplog: pytest.LogCaptureFixture

@@ -66,7 +66,7 @@ class Service:
         if made.status_code == 200:
             self.decisions[name] = made.json()["id"]
 
-    def answers(self, case: schemathesis.Case, *more: Any) -> None:
+    def answers(self, case: schemathesis.Case[Any], *more: Any) -> None:
         """Send a request, with the key unless the request is one without, and check the answer."""
         if "Authorization" in case.headers:
             case.headers["Authorization"] = self.key
@@ -91,7 +91,7 @@ def choose(case: Any, among: list[str]) -> str:
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_every_operation(service: Service, case: schemathesis.Case) -> None:
+def test_every_operation(service: Service, case: schemathesis.Case[Any]) -> None:
     service.answers(case, negative_data_rejection, unsupported_method)
     if "name" in case.path_parameters:
         name = choose(case, service.names)
