@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from children import child, line
 from handrail.errors import InputError
-from handrail.service.store.migrations import POSTGRES, Migration
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import Store, StoreUnavailable
 from logs import add, chain
@@ -23,8 +21,7 @@ from postgres_server import PostgresServer
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
 
-from handrail.service.store import postgres_tables  # noqa: E402  they need psycopg
-from handrail.service.store.address import Address  # noqa: E402
+from handrail.service.store.address import Address  # noqa: E402  they need psycopg
 from handrail.service.store.postgres import Patience, PostgresStore  # noqa: E402
 
 QUICK = Patience(idle=0.2, lock=10.0, statement=10.0)
@@ -309,84 +306,18 @@ def test_a_failure_that_is_passed_over_is_not_committed(url: str) -> None:
         assert events(store, policy) == 2
 
 
-def test_settings_of_its_connections(postgres_url: str) -> None:
-    store = open_store(postgres_url.replace("options=", "options=-csynchronous_commit%3Doff%20"))
-    assert isinstance(store, PostgresStore)
-    names = "idle_in_transaction_session_timeout", "lock_timeout", "synchronous_commit"
-    add(store)
-    assert store._connection is not None
-    found = [store._connection.execute(f"SHOW {name}").fetchone() for name in names]
-    assert found == [("5s",), ("8s",), ("on",)]
-    store.close()
+def test_a_reader_may_take_its_time(url: str) -> None:
+    with opened(url, QUICK) as store, store.reading() as reader:
+        found = reader._connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()
+    assert found == ("10min",)
 
 
-def test_a_stronger_setting_of_the_database_stays(postgres_url: str) -> None:
-    stronger = "options=-csynchronous_commit%3Dremote_apply%20"
-    store = open_store(postgres_url.replace("options=", stronger))
-    assert isinstance(store, PostgresStore)
-    add(store)
-    assert store._connection is not None
-    assert store._connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
-    store.close()
-
-
-def test_a_newer_version_is_refused(url: str) -> None:
+def test_more_events_than_are_sent_at_once(url: str) -> None:
+    rows = chain(1, 12_001)
     with opened(url) as store:
-        add(store)
-        assert store._connection is not None
-        store._connection.execute("UPDATE handrail_meta SET version = 7")
-    with pytest.raises(InputError, match="is of version 7, this handrail knows up to 1; upgrade"):
-        open_store(url)
-
-
-def test_an_older_version_is_brought_up_to_date(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(url) as store:
-        policy = add(store, "news", 3)
-    wrong = Migration(2, ("CREATE TABLE handrail_more (a int)", "ALTER TABLE nothing ADD b int"))
-    monkeypatch.setattr(postgres_tables, "POSTGRES", (*POSTGRES, wrong))
-    with pytest.raises(InputError, match="nothing"):
-        open_store(url)
-    right = Migration(2, ("CREATE TABLE handrail_more (a int)",))
-    monkeypatch.setattr(postgres_tables, "POSTGRES", (*POSTGRES, right))
-    for _ in range(2):
-        open_store(url).close()
-    with opened(url) as store:
-        assert events(store, policy) == 3
-    monkeypatch.undo()
-    with pytest.raises(InputError, match="is of version 2"):
-        open_store(url)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://ann:hid@den@127.0.0.1:1/logs",
-        "postgresql://ann:hid/den@127.0.0.1:1/logs",
-        "postgresql://ann:12/hidden@127.0.0.1:1/logs",
-        "postgresql://ann:hid%zzden@127.0.0.1:1/logs",
-        "postgresql://ann:hid den@127.0.0.1:1/logs",
-        "postgresql://ann:hid%40den@127.0.0.1:1/logs",
-        "postgresql://ann:hidden@127.0.0.1:1/logs?sslmode=nonsense",
-        "postgresql://ann:hidden@127.0.0.1:1/logs?nonsense=1",
-    ],
-)
-def test_a_password_is_never_shown(address: str) -> None:
-    with pytest.raises(InputError) as caught:
-        open_store(address)
-    error: BaseException | None = caught.value
-    while error is not None:
-        assert "hid" not in f"{error!r} {error}"
-        assert "den" not in f"{error!r} {error}"
-        error = error.__cause__ or error.__context__
-
-
-def test_without_psycopg_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(InputError) as caught:
-        open_store("postgresql://ann:hidden@127.0.0.1:1/logs")
-    assert str(caught.value) == "psycopg: is not installed; pip install 'handrail[postgres]'"
-
-
-def test_a_store_shows_where_it_is_but_no_password() -> None:
-    store = PostgresStore(Address("postgresql://ann:hidden@db.example.com/logs"))
-    assert repr(store) == "PostgresStore('db.example.com:5432/logs')"
+        policy = add(store)
+        with store.writing() as writer:
+            writer.append(policy, rows[:100])
+            writer.append(policy, rows[100:])
+        with store.reading() as reader:
+            assert reader.events(policy) == rows

@@ -92,6 +92,10 @@ def _open_postgres(source: str, create: bool) -> Store:
 
 
 def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise InputError(
+            "sqlite3", f"is of version {sqlite3.sqlite_version}, not 3.37", "use a newer Python"
+        )
     if not path.exists():
         if not create:
             raise InputError("database", f"{path} does not exist", "name one that does")

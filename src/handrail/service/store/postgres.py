@@ -40,6 +40,9 @@ class Patience(NamedTuple):
     statement: float = 15.0
 
 
+_READING: Final = Patience(idle=600.0, statement=600.0)
+"""A reader holds up nobody: an audit may think for a while between two pages."""
+
 # READ COMMITTED is what makes the lock work. Every statement sees what was committed when it
 # began, so those after the lock see all that its last holder appended. REPEATABLE READ would take
 # its view before the wait for the lock, decide on an old state, and fail when it appends.
@@ -59,7 +62,7 @@ class PostgresStore:
     address : Address
         Where the database is.
     patience : Patience
-        How long to wait.
+        How long to wait when writing.
     """
 
     shared = True
@@ -86,7 +89,9 @@ class PostgresStore:
         """
         with self._turn:
             try:
-                connection = self._connection = self._begin(self._connection, _BEGIN_WRITING)
+                connection = self._connection = self._begin(
+                    self._connection, _BEGIN_WRITING, self._patience
+                )
                 writer = PostgresWriter(connection)
                 yield writer
                 writer.flush()
@@ -107,7 +112,7 @@ class PostgresStore:
         try:
             with contextlib.suppress(IndexError):
                 connection = self._readers.pop()  # of a list, this is safe between threads
-            connection = self._begin(connection, _BEGIN_READING)
+            connection = self._begin(connection, _BEGIN_READING, _READING)
             yield PostgresReader(connection)
             connection.execute("COMMIT")
             if len(self._readers) < _IDLE_READERS and not self._closed:
@@ -128,7 +133,10 @@ class PostgresStore:
                 self._readers.pop().close()
 
     def _begin(
-        self, connection: psycopg.Connection[Any] | None, begin: LiteralString
+        self,
+        connection: psycopg.Connection[Any] | None,
+        begin: LiteralString,
+        patience: Patience,
     ) -> psycopg.Connection[Any]:
         """Begin a transaction; a kept connection may be dead, and nothing is lost by a new one."""
         if connection is not None:
@@ -137,7 +145,7 @@ class PostgresStore:
                 return connection
             except psycopg.Error:
                 connection.close()
-        connection = connect(self._address, self._patience)
+        connection = connect(self._address, patience)
         connection.execute(begin)
         return connection
 
@@ -158,7 +166,7 @@ class PostgresStore:
 
 
 def connect(address: Address, patience: Patience) -> psycopg.Connection[Any]:
-    """Connect, with the settings that writing needs; transactions are begun in plain sight."""
+    """Connect, with the settings that we count on; transactions are begun in plain sight."""
     connection: psycopg.Connection[Any] = psycopg.connect(
         **address.parameters, autocommit=True, prepare_threshold=1
     )

@@ -23,6 +23,9 @@ _IDLE_READERS: Final = 8
 _CHECKPOINT_PAGES: Final = 2000
 """Pages in the write-ahead log after which they are moved into the file: about 8 MB."""
 
+_LOG_BYTES: Final = 64 << 20
+"""How large the write-ahead log may stay when its pages are in the file."""
+
 
 class SqliteStore:
     """A SQLite file, open and of the right version; made by `open_store`.
@@ -42,6 +45,8 @@ class SqliteStore:
         self._lock = lock
         self._turn = threading.Lock()
         self._connection = connect(path)
+        # What a large transaction or a long read made of the write-ahead log is given back.
+        self._connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
         self._writer = SqliteWriter(self._connection)
         self._readers: list[sqlite3.Connection] = []
         self._closed = False
