@@ -77,6 +77,7 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CLUCB2", "features", {"features": FEATURES * math.nan}, "features", "not finite"),
     ("CLUCB2", "features", {"features": [["a", "b"]]}, "features", "not an array of numbers"),
     ("CLUCB2", "features", {"features": [[1.0], [1.0, 2.0]]}, "features", "not an array"),
+    ("LinHANDRAIL", "features", {"features": [[1.0], [1.0, 2.0]]}, "features", "not an array"),
     ("CLUCB2", "features", {"feature_bound": 0.5}, "features", "exceeds feature_bound"),
     ("CLUCB2", "features", {"theta_bound": None}, "theta_bound", "required"),
     ("CLUCB2", "features", {"theta_bound": -1.0}, "theta_bound", "not above 0"),

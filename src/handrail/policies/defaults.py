@@ -75,7 +75,10 @@ def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _few_arms(features: Any) -> bool:
     """Say whether there are fixed arms, and so few that arm space does not slow a round down."""
-    shape = np.shape(features)
+    try:
+        shape = np.shape(features)
+    except ValueError:  # rows that differ in length, which is said where features are checked
+        return False
     return len(shape) == 2 and shape[0] <= min(max(shape[1] ** 2, _ALWAYS_FEW), MOST_ARMS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -35,9 +35,12 @@ __all__ = [
     "RewardBatch",
     "RewardRequest",
     "RewardStatus",
+    "Whole",
 ]
 
-Action: TypeAlias = int | str
+Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+"""A whole number that every program reads from JSON as the same, and every log can hold."""
+Action: TypeAlias = Whole | str
 Mean: TypeAlias = float | tuple[float, float]
 Features: TypeAlias = list[list[float]] | dict[str, list[float]]
 """One row per action, or one row per action's name."""
@@ -189,8 +192,8 @@ class CreateRequest(_Request):
     algorithm: str
     mode: Mode = "live"
     keep_candidates: bool = False
-    arms: int | list[str] | None = None
-    dim: int | None = None
+    arms: Whole | list[str] | None = None
+    dim: Whole | None = None
     features: Features | None = None
     baseline: Action | None = None
     baseline_mean: float | tuple[float, float] | Literal["learned"] | None = None
@@ -208,15 +211,15 @@ class CreateRequest(_Request):
     delta_weights: dict[str, float] | None = None
     tightest_at: float | None = None
     clip: str | None = None
-    checkpoint_every: int | None = None
-    checkpoints: list[int] | None = None
-    checkpoint_gap: int | list[float] | dict[str, Any] | None = None
+    checkpoint_every: Whole | None = None
+    checkpoints: list[Whole] | None = None
+    checkpoint_gap: Whole | list[float] | dict[str, Any] | None = None
     baseline_lower: float | None = None
     baseline_delta: float | None = None
     learn_baseline: bool | str | None = None
-    arms_ever: int | str | None = None
+    arms_ever: Whole | str | None = None
     true_means: list[float] | None = None
-    window: int | None = None
+    window: Whole | None = None
     default_reward: float | None = None
 
 

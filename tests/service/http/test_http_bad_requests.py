@@ -89,6 +89,9 @@ def test_deep_nesting(edge: Edge) -> None:
         (DECIDE, '{"features": [[-1e999]]}', "features[0][0]", "is too large a number"),
         (DECIDE, f'{{"features": [[{"9" * 400}]]}}', "features[0][0]", "is too large a number"),
         (DECIDE, f'{{"proposal": {"9" * 5000}}}', "proposal", "is too large a number"),
+        (DECIDE, f'{{"proposal": {2**53}}}', "proposal", "is too large a number"),
+        (DECIDE, f'{{"baseline": {-(2**53)}}}', "baseline", "is too large a number"),
+        (CREATE, f'{{{POLICY}, "arms": {"9" * 400}}}', "arms", "is too large a number"),
         (DECIDE, '{"proposal": 1.5}', "proposal", "is a number, not a whole number or a string"),
         (
             DECIDE,

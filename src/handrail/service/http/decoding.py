@@ -18,6 +18,7 @@ _PLACE: Final = re.compile(r"^(?P<what>.*?)(?: - at `(?P<key>key in )?\$(?P<path
 _EXPECTED: Final = re.compile(r"^Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`$")
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<name>.*)`$", re.S)
 _UNKNOWN: Final = re.compile(r"^Object contains unknown field `(?P<name>.*)`$", re.S)
+_BOUND: Final = re.compile(r"^Expected `int` [<>]= -?\d+$")
 _LENGTH: Final = re.compile(r"^Expected `array` of length (?P<length>\d+)$")
 _WORDS: Final = {
     "array": "a list",
@@ -78,7 +79,7 @@ def _reason(what: str) -> str:
     length = _LENGTH.match(what)
     if length is not None:
         return f"is not a list of {length['length']}"
-    if "out of range" in what:
+    if "out of range" in what or _BOUND.match(what) is not None:
         return "is too large a number"
     if what.startswith("Invalid enum value "):
         return f"{what.removeprefix('Invalid enum value ')[:_SHOWN]} is not a known value"
