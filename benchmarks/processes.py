@@ -14,7 +14,8 @@ from pathlib import Path
 __all__ = ["environment", "free_port", "listening", "memory", "on_disk", "served", "stop", "wait"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 60.0
+PATIENCE = 300.0
+"""Seconds: the first start of all may have the rules to compile."""
 
 
 def free_port() -> int:

@@ -58,12 +58,16 @@ class Service:
             wait(self._process, self._ready)
         except (RuntimeError, TimeoutError):
             stop(self._process, kill=True)
-            sys.stderr.buffer.write(self._printed.read_bytes()[-4000:])
+            self._show()
             raise
         seconds = time.perf_counter() - start
         if not self.key:
             self.key = self._first_key()
         return seconds
+
+    def _show(self) -> None:
+        """Show the end of what the server printed, should it be to blame."""
+        sys.stderr.buffer.write(_KEY.sub(b"hr_...", self._printed.read_bytes())[-4000:])
 
     def _first_key(self) -> str:
         """Return the key that the first start prints."""
@@ -126,4 +130,10 @@ class Service:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        ended = self.process.poll()
+        if error is not None:
+            print(
+                f"the server {'runs' if ended is None else f'ended with {ended}'}:", file=sys.stderr
+            )
+            self._show()
         self.stop()
