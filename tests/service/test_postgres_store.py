@@ -24,7 +24,8 @@ psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
 from handrail.service.store.address import Address  # noqa: E402  they need psycopg
 from handrail.service.store.postgres import Patience, PostgresStore  # noqa: E402
 
-QUICK = Patience(idle=0.2, lock=10.0, statement=10.0)
+# Within a transaction, so that a slow machine cannot lose it before the test has the lock.
+HURRY = "SET idle_in_transaction_session_timeout = '200ms'"
 
 
 @pytest.fixture
@@ -116,11 +117,12 @@ def test_after_the_lock_it_sees_what_its_last_holder_wrote(url: str) -> None:
 
 
 def test_a_holder_that_does_nothing_loses_the_lock(url: str) -> None:
-    with opened(url, QUICK) as paused, opened(url) as other:
+    with opened(url) as paused, opened(url) as other:
         policy = add(other)
         with pytest.raises(StoreUnavailable), paused.writing() as writer:  # noqa: PT012
             writer.lock([policy])
             writer.append(policy, chain(1, 1))
+            writer._connection.execute(HURRY)
             extend(other, [policy])  # waits until PostgreSQL ends the idle transaction
             writer.head(policy)
         assert events(other, policy) == 1
@@ -132,15 +134,16 @@ PAUSED = """
 import sys
 from logs import chain
 from handrail.service.store.address import Address
-from handrail.service.store.postgres import Patience, PostgresStore
+from handrail.service.store.postgres import PostgresStore
 from handrail.service.store.protocol import StoreUnavailable
 
-store = PostgresStore(Address(sys.argv[1]), Patience(idle=0.2))
+store = PostgresStore(Address(sys.argv[1]))
 policy = int(sys.argv[2])
 try:
     with store.writing() as writer:
         writer.lock([policy])
         writer.append(policy, chain(1, 1))
+        writer._connection.execute(sys.argv[3])
         print("locked", flush=True)
         sys.stdin.readline()
 except StoreUnavailable:
@@ -156,7 +159,7 @@ print("recovered", flush=True)
 def test_a_process_that_is_paused_loses_the_lock_and_writes_nothing(url: str) -> None:
     with opened(url) as store:
         policy = add(store)
-        with child(PAUSED, url, policy) as process:
+        with child(PAUSED, url, policy, HURRY) as process:
             assert line(process) == "locked"
             process.send_signal(signal.SIGSTOP)
             extend(store, [policy])
@@ -172,7 +175,7 @@ def test_a_process_that_is_paused_loses_the_lock_and_writes_nothing(url: str) ->
 def test_a_process_that_is_killed_frees_the_lock(url: str) -> None:
     with opened(url) as store:
         policy = add(store)
-        with child(PAUSED.replace("idle=0.2", "idle=600"), url, policy) as process:
+        with child(PAUSED, url, policy, HURRY.replace("200ms", "0")) as process:
             assert line(process) == "locked"
             process.kill()
             process.wait()
@@ -307,7 +310,7 @@ def test_a_failure_that_is_passed_over_is_not_committed(url: str) -> None:
 
 
 def test_a_reader_may_take_its_time(url: str) -> None:
-    with opened(url, QUICK) as store, store.reading() as reader:
+    with opened(url) as store, store.reading() as reader:
         found = reader._connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()
     assert found == ("10min",)
 
