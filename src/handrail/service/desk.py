@@ -269,6 +269,9 @@ class Desk:
             return await asyncio.to_thread(work)
         except StoreUnavailable as error:
             raise _away() from error
+        except StoreBroken as error:
+            self._break([], error)
+            raise _away() from error
 
     # -- the queue -------------------------------------------------------------------------
 
