@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
+import pyarrow
+import pyarrow.compute
 import pytest
+from pyarrow import parquet
 
 from handrail import InputError
 from handrail.service.audit import Audit
 from handrail.service.limits import Limits
-from handrail.service.logfile import read_header, read_rows
+from handrail.service.logfile import (
+    line_of,
+    parquet_schema,
+    parquet_table,
+    read_header,
+    read_rows,
+)
+from handrail.service.review import review
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf, load
 from handrail.service.sources import DatabaseSource, FileSource, open_source
@@ -75,14 +86,35 @@ def test_lines_and_tables_hold_the_same(origin: MemoryStore, tmp_path: Path) -> 
 
 
 def test_a_table_is_for_people_too(origin: MemoryStore, tmp_path: Path) -> None:
-    from pyarrow import parquet
-
     table = parquet.read_table(exported(origin, tmp_path / "log.parquet"))
-    assert table.column_names == ["seq", "at", "round", "kind", "hash", "event"]
     assert table["kind"][0].as_py() == "created"
     assert table["at"][0].as_py().year == 2023
     assert table["round"].null_count == 1
-    assert json.loads(table["event"][1].as_py())["round"] == 1
+    decided = table.filter(pyarrow.compute.equal(table["kind"], "decided"))
+    assert decided["round"].to_pylist() == list(range(1, 41))
+    assert set(decided["event"].to_pylist()) <= {"baseline", "optimistic", "safe"}
+
+
+def test_what_the_service_streamed_can_be_audited_but_not_imported(
+    origin: MemoryStore, tmp_path: Path
+) -> None:
+    """It has no header: a part of it could be missing."""
+    log = rows(origin, "p")
+    lines, table = tmp_path / "streamed.ndjson", tmp_path / "streamed.parquet"
+    lines.write_bytes(b"".join(line_of(row) for row in log))
+    parquet.write_table(parquet_table(log, parquet_schema()), table)
+    for path in (lines, table):
+        source = open_source(str(path))
+        assert source.policies() == ["p"]
+        found, logs = review(source, heads=[log[-1].hash.hex()])
+        assert found.holds
+        assert logs[0].audit.events == len(log)
+        assert "has no header" in refused(path).reason
+        with pytest.raises(InputError, match="may be a part"):
+            export_log(source, "p", tmp_path / "again.ndjson")
+    lines.write_bytes(b"".join(line_of(row) for row in log[3:]))
+    with pytest.raises(InputError, match="is no log from its first event on"):
+        open_source(str(lines))
 
 
 def test_a_policy_goes_on_where_it_was(origin: MemoryStore, tmp_path: Path) -> None:
@@ -242,25 +274,29 @@ def test_headers_that_are_wrong(
     assert refused(path).field == str(path)
 
 
-def test_tables_that_are_wrong(origin: MemoryStore, tmp_path: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
+def column(table: Any, name: str, values: list[Any]) -> Any:
+    """Return a table with other values in a column."""
+    place = table.schema.get_field_index(name)
+    field = table.schema.field(name)
+    return table.set_column(place, field, pyarrow.array(values, field.type))
 
+
+def test_tables_that_are_wrong(origin: MemoryStore, tmp_path: Path) -> None:
     path = exported(origin, tmp_path / "log.parquet")
     table = parquet.read_table(path)
     content = path.read_bytes()
     metadata = table.schema.metadata
-    bad = table.slice(0, 20)
     for wrong in (
-        bad,
+        table.slice(0, 20),
         table.drop_columns(["hash"]),
         table.replace_schema_metadata({}),
         table.set_column(0, "seq", table["seq"].cast("string")),
-        table.set_column(
-            5,
-            table.schema.field("event"),
-            pyarrow.chunked_array([["[]"] * len(table)], "large_string"),
-        ),
+        column(table, "body", [b"nonsense"] * len(table)),
+        column(table, "body", [None] * len(table)),
+        column(table, "hash", [None] * len(table)),
+        column(table, "hash", [bytes(32)] * len(table)),
+        column(table, "seq", list(range(len(table)))),
+        column(table, "seq", [None] * len(table)),
     ):
         parquet.write_table(wrong, path)
         assert refused(path).field == str(path)

@@ -33,11 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     from handrail.extras import need_extra
 
     need_extra("msgspec", "service")
-    from handrail.service.logfile import read_header
+    from handrail.service.logfile import whole_header
     from handrail.service.transfer import import_log
 
     path = Path(arguments.file)
-    read_header(path)  # a wrong file makes no database
+    whole_header(path)  # a wrong file makes no database
     with opened(database_of(arguments), create=True) as store:
         written = import_log(path, store, time.time_ns() // 1000)
     print(f"{written.events:,} events of {written.policy}, head {written.head}")

@@ -1,9 +1,10 @@
 """A policy's log in a file: NDJSON, one event a line, or Parquet, one event a row.
 
-An NDJSON file begins with a header line that says how many events follow and the hash of the last
-one, so that a file that was cut off is known; in a Parquet file the same is in the schema's
-metadata. Events are written as `handrail.service.events.to_json` gives them: as JSON loses nothing,
-reading gives the bytes of the log again, and their hashes can be checked.
+The NDJSON file of a whole log begins with a header line that says how many events follow and the
+hash of the last one, so that a file that was cut off is known; in a Parquet file the same is in the
+schema's metadata. What the service streams has no header: it may be a part of a log. Lines hold
+events as `handrail.service.events.to_json` gives them, which loses nothing; rows hold their bytes,
+and beside them what people look for. Either way the hashes of a log can be checked again.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ __all__ = [
     "header_line",
     "header_of",
     "line_of",
-    "parquet_batch",
     "parquet_schema",
+    "parquet_table",
     "place_of",
     "read_header",
     "read_rows",
     "row_of",
+    "whole_header",
 ]
 
 FORMAT: Final = "handrail-log"
@@ -71,7 +73,6 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 _LINES: Final = msgspec.json.Decoder(_Line)
 _HEADERS: Final = msgspec.json.Decoder(Header)
-_EVENTS: Final = msgspec.json.Decoder(dict[str, Any])
 _BAD: Final = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError, TypeError)
 """What hostile content makes msgspec and `bytes.fromhex` raise."""
 
@@ -151,16 +152,14 @@ def _said(error: BaseException) -> str:
 
 
 def place_of(path: Path, seq: int) -> str:
-    """Return where in a file an event is: a header line comes first, or none."""
-    with _opened(path) as file:
-        parquet = file.read(len(_PARQUET)) == _PARQUET
-    return f"row {seq}" if parquet else f"line {seq + 1}"
+    """Return where in the file of a whole log an event is: there a header line comes first."""
+    return f"row {seq}" if _is_parquet(path) else f"line {seq + 1}"
 
 
 # -- reading files -------------------------------------------------------------------------------
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> Header | None:
     """Return the header of a file.
 
     Parameters
@@ -170,22 +169,45 @@ def read_header(path: Path) -> Header:
 
     Returns
     -------
-    Header
-        What it says of its log.
+    Header or None
+        What it says of its log; None if it has no header and begins with an event.
 
     Raises
     ------
     InputError
         If it cannot be read, or is no such file.
     """
+    if _is_parquet(path):
+        metadata = _parquet(path).schema_arrow.metadata or {}
+        return _checked(path, metadata[_METADATA]) if _METADATA in metadata else None
     with _opened(path) as file:
-        if file.read(len(_PARQUET)) == _PARQUET:
-            metadata = _parquet(path).schema_arrow.metadata or {}
-            first = metadata.get(_METADATA, b"")
-        else:
-            file.seek(0)
-            first = file.readline(LINE_BYTES + 1)
-    return _checked(path, first)
+        first = file.readline(LINE_BYTES + 1)
+    return None if _is_event(first) else _checked(path, first)
+
+
+def whole_header(path: Path) -> Header:
+    """Return the header of a file that must have one; InputError if it has none."""
+    header = read_header(path)
+    if header is None:
+        raise InputError(
+            str(path),
+            "has no header: whether it was cut off cannot be known",
+            "pass a file that handrail export made",
+        )
+    return header
+
+
+def _is_parquet(path: Path) -> bool:
+    with _opened(path) as file:
+        return file.read(len(_PARQUET)) == _PARQUET
+
+
+def _is_event(line: bytes) -> bool:
+    try:
+        row_of(line)
+    except ValueError:
+        return False
+    return True
 
 
 def _checked(path: Path, first: bytes) -> Header:
@@ -226,15 +248,16 @@ def read_rows(path: Path) -> Iterator[Row]:
     InputError
         With the number of the line, or row, that is bad.
     """
-    with _opened(path) as file:
-        parquet = file.read(len(_PARQUET)) == _PARQUET
-    yield from _parquet_rows(path) if parquet else _lines(path)
+    yield from _parquet_rows(path) if _is_parquet(path) else _lines(path)
 
 
 def _lines(path: Path) -> Iterator[Row]:
     with _opened(path) as file:
-        file.readline(LINE_BYTES + 1)
-        number = 1
+        number = 0
+        if not _is_event(file.readline(LINE_BYTES + 1)):
+            number = 1  # a header
+        else:
+            file.seek(0)
         while line := file.readline(LINE_BYTES + 1):
             number += 1
             if len(line) > LINE_BYTES:
@@ -265,7 +288,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def parquet_schema(header: Header | None = None) -> Any:
-    """Return the Arrow schema of a log: seq, at, round, kind, hash and the event as JSON.
+    """Return the Arrow schema of a log.
 
     Parameters
     ----------
@@ -275,24 +298,32 @@ def parquet_schema(header: Header | None = None) -> Any:
     Returns
     -------
     pyarrow.Schema
-        The schema.
+        The event's bytes as they are stored (`body`) and their hash, and beside them what people
+        look for.
     """
     arrow = need_extra("pyarrow", "service")
     return arrow.schema(
         [
-            arrow.field("seq", arrow.int64(), nullable=False),
-            arrow.field("at", arrow.timestamp("us", "UTC"), nullable=False),
-            arrow.field("round", arrow.int64()),
-            arrow.field("kind", arrow.string(), nullable=False),
-            arrow.field("hash", arrow.string(), nullable=False),
-            arrow.field("event", arrow.large_string(), nullable=False),
+            ("seq", arrow.int64()),
+            ("at", arrow.timestamp("us", tz="UTC")),
+            ("kind", arrow.string()),
+            ("round", arrow.int64()),
+            ("action", arrow.int64()),
+            ("named", arrow.string()),
+            ("event", arrow.string()),
+            ("margin", arrow.float64()),
+            ("upper", arrow.float64()),
+            ("lower", arrow.float64()),
+            ("reward", arrow.float64()),
+            ("body", arrow.binary()),
+            ("hash", arrow.binary(32)),
         ],
         metadata=None if header is None else {_METADATA: msgspec.json.encode(header)},
     )
 
 
-def parquet_batch(rows: Iterable[Row], schema: Any) -> Any:
-    """Return events as an Arrow record batch of `parquet_schema`.
+def parquet_table(rows: Iterable[Row], schema: Any) -> Any:
+    """Return events as an Arrow table of `parquet_schema`.
 
     Parameters
     ----------
@@ -303,21 +334,25 @@ def parquet_batch(rows: Iterable[Row], schema: Any) -> Any:
 
     Returns
     -------
-    pyarrow.RecordBatch
+    pyarrow.Table
         The same events.
     """
     arrow = need_extra("pyarrow", "service")
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     for row in rows:
-        line_of(row)  # which sees that JSON can hold it
         event = _event(row)
-        columns["seq"].append(row.seq)
-        columns["at"].append(event.at)
-        columns["round"].append(row.round)
-        columns["kind"].append(events.kind(event))
-        columns["hash"].append(row.hash.hex())
-        columns["event"].append(msgspec.json.encode(events.to_json(event)).decode())
-    return arrow.RecordBatch.from_pydict(columns, schema=schema)
+        named = getattr(event, "named", None)
+        values = {
+            "seq": row.seq,
+            "kind": events.kind(event),
+            "round": row.round,
+            "named": None if named is None else str(named),
+            "body": row.body,
+            "hash": row.hash,
+        }
+        for name, column in columns.items():
+            column.append(values[name] if name in values else getattr(event, name, None))
+    return arrow.table(columns, schema=schema)
 
 
 def _parquet(path: Path) -> Any:
@@ -338,13 +373,19 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             raise _bad(path, "row 1", "it is part of too large a group")
         if not file.schema_arrow.equals(parquet_schema(), check_metadata=False):
             raise _bad(path, "row 1", "it has other columns")
-        for batch in file.iter_batches(batch_size=1_000, columns=["seq", "hash", "event"]):
+        for batch in file.iter_batches(batch_size=1_000, columns=["seq", "body", "hash"]):
             for each in batch.to_pylist():
                 number += 1
                 try:
-                    row = _row(each["seq"], each["hash"], _EVENTS.decode(each["event"]))
+                    row = _stored(each["seq"], each["body"], each["hash"])
                 except _BAD as error:
                     raise _bad(path, f"row {number}", _said(error)) from error
                 yield row
     except (arrow.ArrowException, OSError) as error:
         raise _bad(path, f"row {number + 1}", _said(error)) from error
+
+
+def _stored(seq: int | None, body: bytes | None, digest: bytes | None) -> Row:
+    if seq is None or body is None or digest is None:
+        raise ValueError("it is incomplete")
+    return Row(seq, events.round_of(events.decode(body)), body, digest)

@@ -81,7 +81,7 @@ class Review:
             started = time.perf_counter()
             audit = Audit(name, frozenset(self._heads), self._source.snapshots(name))
             head = self._source.head(name)
-            audit.run(self._source.rows(name, head[0]), head)
+            audit.run(self._source.rows(name, None if head is None else head[0]), head)
             self.seconds += time.perf_counter() - started
             self.events += audit.events
             self.wrong += audit.wrong

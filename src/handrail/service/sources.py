@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from handrail.errors import InputError
 from handrail.service.chain import START
+from handrail.service.events import Created, decode
 from handrail.service.logfile import read_header, read_rows
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import Row, SnapshotRow, Store
@@ -25,10 +26,10 @@ class Source(Protocol):
     def policies(self) -> list[str]:
         """Return the names of the policies."""
 
-    def head(self, policy: str) -> tuple[int, bytes]:
-        """Return how many events there are now, or have to be, and the last one's hash."""
+    def head(self, policy: str) -> tuple[int, bytes] | None:
+        """Return how many events there are or have to be, and the last hash, where that is known."""
 
-    def rows(self, policy: str, last: int) -> Iterator[Row]:
+    def rows(self, policy: str, last: int | None) -> Iterator[Row]:
         """Yield a policy's events up to this one, a page at a time."""
 
     def snapshots(self, policy: str) -> list[SnapshotRow]:
@@ -67,12 +68,13 @@ class DatabaseSource:
             found = reader.head(number)
         return (0, START) if found is None else (found.seq, found.hash)
 
-    def rows(self, policy: str, last: int) -> Iterator[Row]:
+    def rows(self, policy: str, last: int | None) -> Iterator[Row]:
         """Yield a policy's events up to this one, a page at a time."""
         number, after = self._number(policy), 0
-        while after < last:
+        while last is None or after < last:
+            most = _PAGE if last is None else min(_PAGE, last - after)
             with self._store.reading() as reader:
-                page = reader.events(number, after, min(_PAGE, last - after))
+                page = reader.events(number, after, most)
             if not page:
                 return
             after = page[-1].seq
@@ -97,7 +99,7 @@ class DatabaseSource:
 
 
 class FileSource:
-    """The log in a file that `handrail export` made.
+    """The log in a file that `handrail export` made, or that the service streamed.
 
     Parameters
     ----------
@@ -108,16 +110,19 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._header = read_header(path)
+        self._name = _name_of(path) if self._header is None else self._header.policy
 
     def policies(self) -> list[str]:
         """Return the one name."""
-        return [self._header.policy]
+        return [self._name]
 
-    def head(self, policy: str) -> tuple[int, bytes]:
+    def head(self, policy: str) -> tuple[int, bytes] | None:
         """Return what the header says."""
+        if self._header is None:
+            return None
         return self._header.events, bytes.fromhex(self._header.head)
 
-    def rows(self, policy: str, last: int) -> Iterator[Row]:
+    def rows(self, policy: str, last: int | None) -> Iterator[Row]:
         """Yield all of the file's events, also those beyond what its header says."""
         return read_rows(self._path)
 
@@ -127,6 +132,16 @@ class FileSource:
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""
+
+
+def _name_of(path: Path) -> str:
+    """Return the name in the event that created a policy, where a file has it."""
+    first = next(read_rows(path), None)
+    event = None if first is None else decode(first.body)
+    name = event.definition.get("name") if isinstance(event, Created) else None
+    if not isinstance(name, str):
+        raise InputError(str(path), "is no log from its first event on", "export all of it")
+    return name
 
 
 def open_source(source: str) -> Source:

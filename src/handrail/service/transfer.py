@@ -22,11 +22,11 @@ from handrail.service.logfile import (
     header_line,
     header_of,
     line_of,
-    parquet_batch,
     parquet_schema,
+    parquet_table,
     place_of,
-    read_header,
     read_rows,
+    whole_header,
 )
 from handrail.service.plausible import check_created, check_event
 from handrail.service.snapshots import take
@@ -36,6 +36,8 @@ from handrail.service.store.protocol import Row, Store, Writer
 __all__ = ["Transferred", "export_log", "import_log"]
 
 _PAGE: Final = 500
+_GROUP: Final = 5_000
+"""Events in a row group of a Parquet file."""
 _SNAPSHOTS: Final = 2
 
 
@@ -85,15 +87,18 @@ def export_log(source: Source, policy: str, out: Path) -> Transferred:
     InputError
         If the log is damaged, or the file cannot be written.
     """
-    events, head = source.head(policy)
+    last = source.head(policy)
+    if last is None:
+        raise InputError("source", "may be a part of a log", "pass a database")
+    events, head = last
     header = header_of(policy, events, head)
     rows = islice(_linked(source.rows(policy, events), _damaged), events)
     write = _write_parquet if out.suffix == ".parquet" else _write_lines
     try:
         with files.replacing(out) as part:
-            count, last = write(part, header, rows)
-            if (count, last) != (events, head):
-                raise _damaged(count + 1, "it is missing")
+            written = write(part, header, rows)
+            if written != last:
+                raise _damaged(written[0] + 1, "it is missing")
     except OSError as error:
         raise InputError(
             "--out", f"{out} cannot be written: {error.strerror}", "name another file"
@@ -128,8 +133,8 @@ def _write_parquet(part: Path, header: Header, rows: Iterator[Row]) -> tuple[int
     count, last = 0, START
     with _private(part) as file:
         with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-            while page := list(islice(rows, _PAGE)):
-                writer.write_batch(parquet_batch(page, schema))
+            while page := list(islice(rows, _GROUP)):
+                writer.write_table(parquet_table(page, schema))
                 count, last = page[-1].seq, page[-1].hash
         file.flush()
         os.fsync(file.fileno())
@@ -170,7 +175,7 @@ def import_log(path: Path, store: Store, now: int, limits: Limits | None = None)
     its length.
     """
     limits = limits or Limits()
-    header = read_header(path)
+    header = whole_header(path)
     with _placed(path, 0):
         check_name(header.policy, limits)
     with store.reading() as reader:

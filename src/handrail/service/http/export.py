@@ -14,9 +14,10 @@ from handrail.service.http.asgi import Header
 from handrail.service.http.call import Call
 from handrail.service.http.ports import DeskPort
 from handrail.service.http.replies import SECURITY, Reply
+from handrail.service.logfile import parquet_schema, parquet_table
 from handrail.service.store.protocol import Row
 
-__all__ = ["NDJSON", "PARQUET", "export", "ndjson_lines", "parquet_table"]
+__all__ = ["NDJSON", "PARQUET", "export", "ndjson_lines"]
 
 NDJSON: Final = "application/x-ndjson"
 PARQUET: Final = "application/vnd.apache.parquet"
@@ -88,68 +89,29 @@ async def _ndjson(pages: AsyncGenerator[list[Row], None]) -> AsyncGenerator[byte
         yield ndjson_lines(rows)
 
 
-def _schema() -> Any:
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            ("seq", pa.int64()),
-            ("at", pa.timestamp("us", tz="UTC")),
-            ("kind", pa.string()),
-            ("round", pa.int64()),
-            ("action", pa.int64()),
-            ("named", pa.string()),
-            ("event", pa.string()),
-            ("margin", pa.float64()),
-            ("upper", pa.float64()),
-            ("lower", pa.float64()),
-            ("reward", pa.float64()),
-            ("body", pa.binary()),
-            ("hash", pa.binary(32)),
-        ]
-    )
-
-
-def parquet_table(rows: Sequence[Row]) -> Any:
-    """Return events as an Arrow table; `body` is the event as it is stored, with all its fields."""
-    import pyarrow as pa
-
-    schema = _schema()
-    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-    for row in rows:
-        event = events.decode(row.body)
-        named = getattr(event, "named", None)
-        values = {
-            "seq": row.seq,
-            "kind": events.kind(event),
-            "round": row.round,
-            "named": None if named is None else str(named),
-            "body": row.body,
-            "hash": row.hash,
-        }
-        for name, column in columns.items():
-            column.append(values[name] if name in values else getattr(event, name, None))
-    return pa.table(columns, schema=schema)
-
-
 async def _parquet(pages: AsyncGenerator[list[Row], None]) -> IO[bytes]:
     """Write all pages to a Parquet file, off the event loop."""
     import pyarrow.parquet as pq
 
+    schema = parquet_schema()
     file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - streamed later
     try:
-        with pq.ParquetWriter(file, _schema(), compression="zstd") as writer:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             held: list[Row] = []
             async for rows in pages:
                 held += rows
                 if len(held) >= _GROUP:
-                    await asyncio.to_thread(lambda some: writer.write(parquet_table(some)), held)
+                    await asyncio.to_thread(_write, writer, held, schema)
                     held = []
-            await asyncio.to_thread(lambda some: writer.write(parquet_table(some)), held)
+            await asyncio.to_thread(_write, writer, held, schema)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def _write(writer: Any, rows: Sequence[Row], schema: Any) -> None:
+    writer.write(parquet_table(rows, schema))
 
 
 async def _parts(file: IO[bytes]) -> AsyncGenerator[bytes, None]:
