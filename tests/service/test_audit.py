@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handrail import InputError
 from handrail.service import commands
 from handrail.service.audit import Audit
+from handrail.service.definition import define
 from handrail.service.limits import Limits
 from handrail.service.messages import ArmRequest, DecideRequest
 from handrail.service.snapshots import take
@@ -107,6 +109,19 @@ def test_rounds_that_are_given_up_because_too_many_wait() -> None:
     assert audit.findings == []
     assert audit.tally is not None
     assert audit.tally.closed > 0
+
+
+def test_rounds_in_a_window_are_not_given_up() -> None:
+    """They are settled when it ends; a window that is too long is refused when it is declared."""
+    writer = Writer(MemoryStore(), request("p", "UCB", "arms", window=20), seed=5)
+    writer.limits = Limits(pending=3)
+    audit = audited(writer.play(60, rewards=False))
+    assert audit.findings == []
+    assert audit.tally is not None
+    assert (audit.tally.closed, audit.tally.pending) == (0, 20)
+    with pytest.raises(InputError) as caught:
+        define(request("p", "UCB", "arms", window=20), Limits(pending=19))
+    assert caught.value.field == "window"
 
 
 def test_snapshots_are_compared_with_the_log() -> None:

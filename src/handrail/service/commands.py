@@ -191,6 +191,8 @@ def _decide(session: Session, book: Book, request: DecideRequest, asked: Asked |
 
 def _close_oldest(session: Session, book: Book) -> None:
     """Stop waiting for the oldest rewards where too many rounds wait: memory has an end."""
+    if "window" in book.policy.parameters:
+        return  # whose end settles them, and which is no longer than that many rounds
     while book.policy.pending > session.limits.pending:
         event = Closed(at=session.time(book), round=book.policy.oldest_waiting())
         book.apply(event)

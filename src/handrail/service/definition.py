@@ -67,6 +67,7 @@ def _check_size(request: CreateRequest, limits: Limits) -> None:
         ("checkpoints", len(request.checkpoints or ()), limits.arms),
         ("window", request.window or 0, limits.pending),
         ("true_means", len(request.true_means or ()), limits.arms),
+        ("window", request.window or 0, limits.pending),
     ):
         if size > most:
             raise InputError(field, f"{size} are too many", f"the service takes {most} at most")
