@@ -319,6 +319,34 @@ def test_an_action_that_was_not_safe(log: list[Row]) -> None:
     assert "was not safe" in found.findings[0].reason
 
 
+def test_candidates_that_were_not_those() -> None:
+    created = request("p", "CLUCB2", "dim", keep_candidates=True, baseline_mean="learned")
+    log = Writer(MemoryStore(), created, seed=13).play(12).rows()
+    assert audit(log).findings == []
+    index = places(log, Decided)[7]
+    event = decoded(log)[index]
+    assert isinstance(event, Decided)
+    assert isinstance(event.candidates, list)
+    rows = event.candidates
+    forgeries: list[dict[str, object]] = [
+        {"digest": "0" * 16},
+        {"digest": None},
+        {"candidates": rows[::-1]},
+        {"candidates": rows[:-1]},
+        {"candidates": []},
+        {"candidates": [[]]},
+        {"candidates": [rows[0], rows[0][:-1]]},
+        {"candidates": {str(i): row for i, row in enumerate(rows)}},
+        {"features": [value / 2 for value in event.features or []]},
+        {"features": (event.features or [])[:-1]},
+        {"features": [1e200, 1e200, 1e200]},
+        {"features": None},
+    ]
+    for fields in forgeries:
+        found = forged(log, index, changed(event, **fields)).findings
+        assert [each.seq for each in found] == [index + 1], fields
+
+
 def test_rounding_is_no_forgery(log: list[Row]) -> None:
     """Another machine's last bits: a thousand times what they come to is let pass."""
     said = decoded(log)

@@ -10,6 +10,7 @@ import math
 from typing import Final, get_args
 
 import msgspec
+import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.identity import COPY_NAME
@@ -18,6 +19,7 @@ from handrail.service.definition import check_names, define
 from handrail.service.events import ArmAdded, Created, Decided, Event, ModeChanged
 from handrail.service.limits import Limits
 from handrail.service.messages import CreateRequest, Mode
+from handrail.service.rounds import digest_of
 
 __all__ = ["check_created", "check_event"]
 
@@ -128,6 +130,29 @@ def _check_decided(book: Book, event: Decided) -> None:
     _check_numbers(event)
     _check_actions(book, event)
     _check_features(book, event)
+    if event.candidates is not None:
+        _check_candidates(book, event)
+
+
+def _check_candidates(book: Book, event: Decided) -> None:
+    """Check that what is kept of a round's candidates is what was decided among."""
+    listed = event.candidates
+    assert listed is not None
+    names = list(listed) if isinstance(listed, dict) else None
+    rows = list(listed.values()) if isinstance(listed, dict) else listed
+    try:
+        digest = digest_of(names, np.array(rows, dtype=np.float64))
+    except ValueError:
+        digest = ""
+    if digest != event.digest:
+        raise InputError("candidates", "their digest is another one")
+    if event.action >= len(rows) or rows[event.action] != event.features:
+        raise InputError("candidates", "the action's features are not among them")
+    if names is not None and event.named != names[event.action]:
+        raise InputError("named", "is not what the action was called")
+    baseline = book.played(event).baseline
+    if event.base is not None and not (0 <= baseline < len(rows) and rows[baseline] == event.base):
+        raise InputError("base", "the baseline's features are not among the candidates")
 
 
 def _check_numbers(event: Decided) -> None:

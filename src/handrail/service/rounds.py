@@ -29,7 +29,7 @@ from handrail.service.events import Decided
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, DecideRequest
 
-__all__ = ["Asked", "ask", "check", "decide", "fingerprint"]
+__all__ = ["Asked", "ask", "check", "decide", "digest_of", "fingerprint"]
 
 
 class Asked(NamedTuple):
@@ -54,7 +54,7 @@ def ask(book: Book, request: DecideRequest, limits: Limits) -> Asked:
     if request.features is not None:
         names, rows = _rows(request, limits)
         given["features"] = rows
-        digest = _digest(names, rows)
+        digest = digest_of(names, rows)
     if request.proposal is not None:
         given["proposal"] = _short("proposal", request.proposal, limits)
     baseline = request.baseline
@@ -91,7 +91,8 @@ def _rows(request: DecideRequest, limits: Limits) -> tuple[list[str] | None, Flo
     return names, rows
 
 
-def _digest(names: list[str] | None, rows: Floats) -> str:
+def digest_of(names: list[str] | None, rows: Floats) -> str:
+    """Return a digest of a round's candidates: their names, where they have some, and features."""
     digest = hashlib.sha256(rows.tobytes())
     if names is not None:
         digest.update("\0".join(names).encode())

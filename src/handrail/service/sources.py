@@ -27,7 +27,7 @@ class Source(Protocol):
         """Return the names of the policies."""
 
     def head(self, policy: str) -> tuple[int, bytes] | None:
-        """Return how many events there are or have to be, and the last hash, where that is known."""
+        """Return how many events there are, or have to be, and the last hash, where known."""
 
     def rows(self, policy: str, last: int | None) -> Iterator[Row]:
         """Yield a policy's events up to this one, a page at a time."""
