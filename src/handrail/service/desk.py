@@ -36,7 +36,7 @@ from handrail.service.messages import (
     RewardAnswer,
     RewardRequest,
 )
-from handrail.service.problems import Problem, from_input
+from handrail.service.problems import Problem, from_input, mistake
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf
 from handrail.service.store.protocol import (
@@ -333,8 +333,7 @@ class Desk:
             self._break(batch, error)
         except Exception:
             if len(batch) == 1:
-                _LOG.exception("a request failed")
-                batch[0].outcome = Problem(500, "an unexpected error; nothing was changed")
+                batch[0].outcome = mistake(_LOG)
             else:  # one of them is to blame: serve each by itself
                 for task in batch:
                     self._serve([task])

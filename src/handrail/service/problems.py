@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import secrets
 from typing import Any
 
 from handrail.errors import InputError
 
-__all__ = ["Problem", "from_input"]
+__all__ = ["Problem", "from_input", "mistake"]
 
 _TITLES = {
     400: "The request cannot be read",
@@ -72,3 +74,27 @@ class Problem(Exception):
 def from_input(error: InputError) -> Problem:
     """Return the problem that bad input is."""
     return Problem(422, error.reason, field=error.field, remedy=error.remedy)
+
+
+def mistake(log: logging.Logger, **fields: object) -> Problem:
+    """Log the error that is being handled, which nobody foresaw; return what a caller may know.
+
+    Parameters
+    ----------
+    log : Logger
+        Where it is written, with an incident's number.
+    **fields
+        What else the log shall hold.
+
+    Returns
+    -------
+    Problem
+        The incident's number and nothing else.
+    """
+    incident = secrets.token_hex(8)
+    log.exception("a request failed", extra={"incident": incident, **fields})
+    return Problem(
+        500,
+        f"an unexpected error, incident {incident}",
+        remedy="look for the incident in the service's log",
+    )

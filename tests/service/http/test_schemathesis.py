@@ -59,7 +59,7 @@ class Service:
         self.decisions: dict[str, str] = {}
         headers = {"Authorization": self.key}
         with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=60.0) as client:
-            for algorithm in ("HANDRAIL", "LinHANDRAIL", "GUARD", "CUCB"):
+            for algorithm in ("HANDRAIL", "LinHANDRAIL", "GUARD", "CUCB2T", "UCB", "LinUCB"):
                 for kind, request in kinds(algorithm):
                     self._make(client, f"{algorithm}-{kind}", request)
 

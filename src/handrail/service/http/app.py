@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final
@@ -21,7 +20,7 @@ from handrail.service.http.replies import Reply, from_problem
 from handrail.service.http.routes import Route, Router
 from handrail.service.http.table import ROUTES
 from handrail.service.limits import Limits
-from handrail.service.problems import Problem, from_input
+from handrail.service.problems import Problem, from_input, mistake
 from handrail.service.store.protocol import KeyRow
 
 __all__ = ["Application"]
@@ -91,7 +90,7 @@ class Application:
         except Disconnected:
             return
         except Exception:
-            reply = _mistake(method, scope)
+            reply = from_problem(mistake(_log, method=method, path=scope["path"]))
         try:
             await reply.send(send, receive, head=method == "HEAD")
         except Disconnected:
@@ -130,14 +129,3 @@ class Application:
                 "key": None if key is None else key.id,
             },
         )
-
-
-def _mistake(method: str, scope: Scope) -> Reply:
-    """Log what was not foreseen, and answer with nothing but where to find it in the log."""
-    incident = secrets.token_hex(8)
-    _log.exception(
-        "a request failed",
-        extra={"incident": incident, "method": method, "path": scope["path"]},
-    )
-    remedy = "look for the incident in the service's log"
-    return from_problem(Problem(500, f"incident {incident}", remedy=remedy))
