@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,3 +116,19 @@ def _serving(desk: DeskPort, rows: list[KeyRow] | None, limits: Limits) -> Itera
         loops[0].call_soon_threadsafe(over.set)
         thread.join(30)
         assert not thread.is_alive()
+
+
+@contextmanager
+def logging_restored() -> Iterator[None]:
+    """Leave the log as it was before the block."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    levels = {name: logging.getLogger(name).level for name in ("handrail", "uvicorn", "asyncio")}
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.handlers = handlers
+        root.setLevel(level)
+        for name, before in levels.items():
+            logging.getLogger(name).setLevel(before)

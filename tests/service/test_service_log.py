@@ -7,12 +7,11 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from edge import logging_restored
 from handrail.service.keys import new_key
 from handrail.service.logs import JsonLines, log_to, without_secrets
 
@@ -85,21 +84,6 @@ def test_secrets(text: str, secret: str) -> None:
 def test_a_text_without_secrets_stays() -> None:
     text = "GET http://127.0.0.1:8642/v1/policies/a at 10:30, mail me@example.org"
     assert without_secrets(text) == text
-
-
-@contextmanager
-def logging_restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    levels = {name: logging.getLogger(name).level for name in ("handrail", "uvicorn", "asyncio")}
-    try:
-        yield
-    finally:
-        logging.captureWarnings(False)
-        root.handlers = handlers
-        root.setLevel(level)
-        for name, before in levels.items():
-            logging.getLogger(name).setLevel(before)
 
 
 def test_everybody_writes_to_the_same_log() -> None:
