@@ -72,7 +72,7 @@ def test_an_exception_is_in_one_line_without_its_secrets() -> None:
         ('{"password": "hush"}', "hush"),
         ("Authorization: Bearer hush", "hush"),
         ("{'authorization': 'Bearer hush'}", "hush"),
-        ("hr_0123abcd_" + "0123456789abcdef" * 3, "456789abcdef"),
+        ("hr_0123abcd_" + "0123456789abcdef" * 3, "456789"),
     ],
 )
 def test_secrets(text: str, secret: str) -> None:
