@@ -59,12 +59,16 @@ def some_keys() -> tuple[dict[str, str], list[KeyRow]]:
 
 @contextmanager
 def at_the_edge(
-    desk: FakeDesk | None = None, *, limits: Limits | None = None, auth: bool = True
+    desk: FakeDesk | None = None,
+    *,
+    limits: Limits | None = None,
+    auth: bool = True,
+    log_requests: bool = False,
 ) -> Iterator[Edge]:
     """Serve a desk that decides nothing on a free port."""
     keys, rows = some_keys()
     desk = desk or FakeDesk(rows)
-    with _serving(desk, rows if auth else None, limits or Limits()) as port:
+    with _serving(desk, rows if auth else None, limits or Limits(), log_requests) as port:
         yield Edge(desk, port, keys)
 
 
@@ -84,7 +88,9 @@ def real_edge(database: str, *, limits: Limits | None = None) -> Iterator[tuple[
 
 
 @contextmanager
-def _serving(desk: DeskPort, rows: list[KeyRow] | None, limits: Limits) -> Iterator[int]:
+def _serving(
+    desk: DeskPort, rows: list[KeyRow] | None, limits: Limits, log_requests: bool = False
+) -> Iterator[int]:
     gate: Gate = OpenGate() if rows is None else KeyGate(desk.keys, rows)
     socket = bind("127.0.0.1", 0)
     started = threading.Event()
@@ -93,7 +99,7 @@ def _serving(desk: DeskPort, rows: list[KeyRow] | None, limits: Limits) -> Itera
 
     async def main() -> None:
         loops.append(asyncio.get_running_loop())
-        app = Application(desk, gate, limits=limits)
+        app = Application(desk, gate, limits=limits, log_requests=log_requests)
         listener = Listener(app, limits)
         app.meters.connections = lambda: listener.connections
         await listener.start(socket)

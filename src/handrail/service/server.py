@@ -134,6 +134,7 @@ def serve(
             f"{settings.host} can be reached from elsewhere",
             "listen on 127.0.0.1, or use keys",
         )
+    _raise_file_limit(2 * settings.limits.connections)
     with contextlib.closing(bind(settings.host, settings.port)) as listening:
         store = open_store(settings.database)
         try:
@@ -150,6 +151,18 @@ def serve(
             store.close()
     leave.cancel()
     return code
+
+
+def _raise_file_limit(wanted: int) -> None:
+    """Let there be as many open files as connections, and some: the usual limit is lower."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # on Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

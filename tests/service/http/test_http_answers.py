@@ -213,3 +213,17 @@ def test_without_keys() -> None:
         assert client.get("/v1/policies").status_code == 200
         assert client.get("/v1/policies", headers={"Host": "evil.example"}).status_code == 403
         assert json.loads(client.get("/openapi.json").content)["openapi"] == "3.1.0"
+
+
+def test_requests_are_logged_on_request(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "handrail"):
+        with at_the_edge() as edge, edge.client() as client:
+            client.get("/v1/policies?limit=1")
+        assert caplog.records == []
+        with at_the_edge(log_requests=True) as edge, edge.client() as client:
+            client.get("/v1/policies?limit=1")
+    (record,) = caplog.records
+    said = record.__dict__
+    assert (said["method"], said["path"], said["status"]) == ("GET", "/v1/policies", 200)
+    assert said["key"] == edge.keys["admin"].split("_")[1]
+    assert edge.keys["admin"] not in str(said)

@@ -53,10 +53,24 @@ def test_ndjson_is_the_log(edge: Edge) -> None:
         assert said["hash"] == before.hex()
 
 
-def test_no_page_is_larger_than_what_is_held_at_once(edge: Edge) -> None:
+def pages(edge: Edge) -> list[int]:
+    return [asked[3] for asked in edge.desk.asked if asked[0] == "events"]
+
+
+def test_pages_are_small(edge: Edge) -> None:
     get(edge, "")
-    pages = [asked[2:] for asked in edge.desk.asked if asked[0] == "events"]
-    assert pages == [(0, 1_000), (1_000, 1_000), (2_000, 345)]
+    assert pages(edge) == [16, *[250] * 9, 79]
+
+
+def test_pages_of_large_events_are_smaller(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = sum(len(row.body) for row in edge.desk.logs["a"]) / SIZE
+    monkeypatch.setattr(export, "_BYTES", int(20 * size))
+    get(edge, "")
+    assert max(pages(edge)) <= 30
+    edge.desk.asked.clear()
+    monkeypatch.setattr(export, "_BYTES", 1)
+    get(edge, "limit=20")
+    assert pages(edge) == [16, 1, 1, 1, 1]
 
 
 def test_page_by_page(edge: Edge) -> None:
@@ -81,7 +95,7 @@ def test_parquet_holds_the_same(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> 
     assert answer.headers["content-type"] == "application/vnd.apache.parquet"
     assert int(answer.headers["content-length"]) == len(answer.content)
     file = pq.ParquetFile(io.BytesIO(answer.content))
-    assert file.num_row_groups == 2
+    assert file.num_row_groups == 2  # of 1,516 and the rest
     rows = file.read().to_pylist()
     assert len(rows) == SIZE - 1
     for row, stored in zip(rows, edge.desk.logs["a"][1:], strict=True):
@@ -128,3 +142,11 @@ def test_what_fails_half_way_is_not_taken_for_whole(edge: Edge) -> None:
         with pytest.raises(httpx.RemoteProtocolError):
             client.get("/v1/policies/a/events")
         assert client.get("/v1/policies/a/events?format=parquet").status_code == 503
+
+
+def test_only_the_head_of_a_parquet_file(edge: Edge) -> None:
+    with edge.client(None) as client:
+        head = client.head("/v1/policies/a/events?format=parquet")
+        whole = client.get("/v1/policies/a/events?format=parquet")
+    assert head.content == b""
+    assert head.headers["content-length"] == str(len(whole.content))

@@ -22,10 +22,15 @@ __all__ = ["NDJSON", "PARQUET", "export", "ndjson_lines"]
 NDJSON: Final = "application/x-ndjson"
 PARQUET: Final = "application/vnd.apache.parquet"
 
-_PAGE: Final = 1_000
-"""Events that are held at once."""
+_MOST: Final = 250
+"""Events in a page at most: encoding one holds up the other requests for milliseconds."""
+_FIRST: Final = 16
+"""Events in the first page, while their size is not known."""
+_BYTES: Final = 4 * 2**20
+"""Bytes of events in a page, about: an event with all its candidates may have megabytes."""
 _GROUP: Final = 50_000
-"""Events in a row group of a Parquet file."""
+"""Events in a row group of a Parquet file, if they are small."""
+_GROUP_BYTES: Final = 32 * 2**20
 _SPOOL: Final = 8 * 2**20
 """Bytes of a Parquet file that are kept in memory; what is beyond goes to a temporary file."""
 _PART: Final = 64 * 2**10
@@ -38,7 +43,7 @@ async def export(call: Call) -> Reply:
     name, after = call.parts[0], call.query["after"]
     head = (await call.desk.show(name)).head.events
     last = head if call.query["limit"] is None else min(head, after + call.query["limit"])
-    first = await _page(call.desk, name, after, last)
+    first = await _page(call.desk, name, after, last, _FIRST)
     headers: list[Header] = [(b"x-next-after", b"%d" % max(last, after))]
     if last < head:
         wanted = f"?format={call.query['format']}&after={last}&limit={call.query['limit']}"
@@ -51,11 +56,11 @@ async def export(call: Call) -> Reply:
     headers.append((b"content-type", PARQUET.encode()))
     headers.append((b"content-length", b"%d" % file.seek(0, 2)))
     file.seek(0)
-    return Reply(200, (*SECURITY, *headers), stream=_parts(file))
+    return Reply(200, (*SECURITY, *headers), stream=_parts(file), close=file.close)
 
 
-async def _page(desk: DeskPort, name: str, after: int, last: int) -> list[Row]:
-    size = min(_PAGE, last - after)
+async def _page(desk: DeskPort, name: str, after: int, last: int, most: int) -> list[Row]:
+    size = min(most, last - after)
     return await desk.events(name, after, size) if size > 0 else []
 
 
@@ -66,7 +71,12 @@ async def _pages(
     rows = first
     while rows:
         yield rows
-        rows = await _page(desk, name, rows[-1].seq, last)
+        most = min(_MOST, max(1, _BYTES * len(rows) // _size(rows)))
+        rows = await _page(desk, name, rows[-1].seq, last, most)
+
+
+def _size(rows: Sequence[Row]) -> int:
+    return sum(len(row.body) for row in rows)
 
 
 def ndjson_lines(rows: Sequence[Row]) -> bytes:
@@ -94,13 +104,13 @@ async def _parquet(pages: AsyncGenerator[list[Row], None]) -> IO[bytes]:
     import pyarrow.parquet as pq
 
     schema = parquet_schema()
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - streamed later
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - sent later
     try:
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             held: list[Row] = []
             async for rows in pages:
                 held += rows
-                if len(held) >= _GROUP:
+                if len(held) >= _GROUP or _size(held) >= _GROUP_BYTES:
                     await asyncio.to_thread(_write, writer, held, schema)
                     held = []
             await asyncio.to_thread(_write, writer, held, schema)
@@ -115,6 +125,5 @@ def _write(writer: Any, rows: Sequence[Row], schema: Any) -> None:
 
 
 async def _parts(file: IO[bytes]) -> AsyncGenerator[bytes, None]:
-    with file:
-        while part := await asyncio.to_thread(file.read, _PART):
-            yield part
+    while part := await asyncio.to_thread(file.read, _PART):
+        yield part

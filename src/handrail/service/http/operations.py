@@ -32,7 +32,7 @@ async def readiness(call: Call) -> Reply:
     if call.desk.broken is not None:
         raise Problem(503, "the database cannot be relied on, the server stops")
     if not call.desk.ready:
-        raise Problem(503, "the service is starting, or its database is away")
+        raise Problem(503, "the service is starting or stopping")
     return _READY
 
 

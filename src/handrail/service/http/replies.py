@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, Final
@@ -50,9 +50,11 @@ class Reply:
         The whole body, unless it is a stream.
     stream : async generator of bytes, optional
         The body in parts.
+    close : callable, optional
+        What lets go of the stream's source, be it read or not.
     """
 
-    __slots__ = ("body", "headers", "status", "stream")
+    __slots__ = ("body", "close", "headers", "status", "stream")
 
     def __init__(
         self,
@@ -60,17 +62,23 @@ class Reply:
         headers: Sequence[Header],
         body: bytes = b"",
         stream: AsyncGenerator[bytes, None] | None = None,
+        close: Callable[[], None] | None = None,
     ) -> None:
         self.status = status
         self.headers = headers
         self.body = body
         self.stream = stream
+        self.close = close
 
     async def send(self, send: Send, receive: Receive, head: bool = False) -> None:
         """Send it, without the body if only the head was asked for."""
         if self.stream is not None:
-            async with aclosing(self.stream):
-                await self._send_stream(self.stream, send, receive, head)
+            try:
+                async with aclosing(self.stream):
+                    await self._send_stream(self.stream, send, receive, head)
+            finally:
+                if self.close is not None:
+                    self.close()
             return
         length = (b"content-length", b"%d" % len(self.body))
         headers = [*self.headers, length]
