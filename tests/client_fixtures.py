@@ -21,4 +21,4 @@ def asker(request: pytest.FixtureRequest) -> Iterator[Callable[..., SyncAsker]]:
 
     yield make
     for each in made:
-        each.__exit__(None, None, None)
+        each.close()

@@ -16,6 +16,8 @@ __all__ = ["BOTH", "AsyncAsker", "SyncAsker"]
 class SyncAsker:
     """`Client` as it is."""
 
+    closed = False
+
     def __init__(self, url: str, **settings: Any) -> None:
         settings.setdefault("baselines", {"shop": "current"})
         self.client: Any = handrail.Client(url, **settings)
@@ -46,7 +48,13 @@ class SyncAsker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.call("close", timeout=0.001)
+        self.close()
+
+    def close(self) -> None:
+        """Close it; twice is as once."""
+        if not self.closed:
+            self.closed = True
+            self.call("close", timeout=0.001)
 
 
 class AsyncAsker(SyncAsker):
@@ -66,14 +74,11 @@ class AsyncAsker(SyncAsker):
 
         return self.runner.run(gather())
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        self.runner.close()
+    def close(self) -> None:
+        """Close it; twice is as once."""
+        if not self.closed:
+            super().close()
+            self.runner.close()
 
 
 BOTH: tuple[Callable[..., SyncAsker], ...] = (SyncAsker, AsyncAsker)

@@ -119,7 +119,7 @@ class AsyncWire:
         """Put a connection aside, or close it; close what nobody used for long."""
         if keep and not self._closed:
             self._idle.append(link)
-            while self._idle[0].old():
+            while self._idle and self._idle[0].old():
                 self._idle.pop(0).close()
         else:
             link.close()

@@ -146,7 +146,7 @@ class Wire:
         with self._lock:
             if keep and not self._closed:
                 self._idle.append(link)
-                while self._idle[0].old():
+                while self._idle and self._idle[0].old():
                     gone.append(self._idle.pop(0))
             else:
                 gone.append(link)
