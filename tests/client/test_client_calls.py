@@ -164,7 +164,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str, str, Any, object]] 
         ESTIMATES,
     ),
 }
-REPEATED = ("show", "change_mode", "fallback", "budget", "estimates")
+REPEATED = ("show", "archive", "change_mode", "fallback", "budget", "estimates")
 """Calls that do no harm when they are carried out twice."""
 
 

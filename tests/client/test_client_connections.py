@@ -199,3 +199,24 @@ def test_problems_are_read_over_kept_connections(asker: Callable[..., SyncAsker]
         errors = {client.decide().error for _ in range(3)}
         assert len(server.connections) == 1
     assert errors == {"refused: 422: features: 0 rows"}
+
+
+def test_what_must_not_be_done_twice_gets_a_new_connection(
+    asker: Callable[..., SyncAsker],
+) -> None:
+    """A kept one may be closed just then, and nobody would know whether it was done."""
+    made = answer({"checkpoints": 1})
+    with misbehaving(then=made) as server:
+        client = asker(server.url, timeout=PLENTY)
+        assert [client.call("checkpoint", "shop").checkpoints for _ in range(3)] == [1] * 3
+        assert len(server.connections) == 3
+
+
+def test_a_kept_connection_that_breaks_is_no_attempt(asker: Callable[..., SyncAsker]) -> None:
+    """The service hangs up as the request comes, loses one answer, then answers."""
+    with misbehaving(answer(ANSWER), raw(), raw()) as server:
+        client = asker(server.url, timeout=PLENTY)
+        assert not client.decide().fallback
+        assert not client.decide().fallback
+        keys = [server.next().document["idempotency_key"] for _ in range(4)]
+    assert len(set(keys[1:])) == 1

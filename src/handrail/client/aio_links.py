@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from handrail.client.exchange import Exchange
-from handrail.client.journey import Journey
+from handrail.client.journey import Journey, TooLarge
 from handrail.client.links import CHUNK, IDLE_SECONDS
 from handrail.client.lookup import Lookups
 from handrail.client.settings import Settings
@@ -90,19 +90,23 @@ class AsyncWire:
             return journey.failure(error)
 
     async def _carry(self, request: Request, journey: Journey) -> Reply:
-        link = self._take()
-        reused = link is not None
-        if link is None:
-            link = await self._connect(journey)
+        """Use a connection that is there; a new one if that breaks, or may not be tried."""
+        link = self._take() if request.again else None
+        if link is not None:
+            try:
+                return await self._carry_over(link, request, journey)
+            except (TimeoutError, TooLarge):
+                raise
+            except Exception:
+                self._drop()  # the others have been there as long: the service may be a new one
+        return await self._carry_over(await self._connect(journey), request, journey)
+
+    async def _carry_over(self, link: _Link, request: Request, journey: Journey) -> Reply:
         keep = False
         try:
             reply = await link.carry(request, journey)
             keep = link.rest()
             return reply
-        except Exception as error:
-            if reused and not isinstance(error, TimeoutError):
-                self._drop()  # the others have been there as long: the service may be a new one
-            raise
         finally:
             self._put(link, keep)
 

@@ -165,8 +165,8 @@ def change_mode(core: Core, policy: str, mode: Mode) -> Talk[PolicyView]:
 
 
 def archive(core: Core, policy: str) -> Talk[PolicyView]:
-    """Archive a policy; the second time would be refused."""
-    return (yield from core.call("DELETE", _place(policy), _as(PolicyView), again=False))
+    """Archive a policy; twice is as good as once."""
+    return (yield from core.call("DELETE", _place(policy), _as(PolicyView)))
 
 
 def checkpoint(core: Core, policy: str) -> Talk[CheckpointAnswer]:

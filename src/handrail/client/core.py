@@ -108,7 +108,7 @@ class Core:
         while True:
             # One connection that hangs must leave time for another attempt.
             deadline = min(end, self.clock() + delay + patience / 2) if again else end
-            outcome = yield Request(method, path, body, deadline, delay)
+            outcome = yield Request(method, path, body, deadline, delay, again)
             if isinstance(outcome, Reply):
                 hopeful = again and outcome.status in _BUSY
             else:

@@ -24,13 +24,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request, and when its answer must be whole; `delay` is waited before it is sent."""
+    """A request.
+
+    Attributes
+    ----------
+    method, path, body
+        What is sent.
+    deadline : float
+        When its answer must be whole.
+    delay : float
+        Seconds to wait before it is sent.
+    again : bool
+        Whether it may be sent twice: then it can use a connection that may be closed just now.
+    """
 
     method: str
     path: str
     body: bytes | None
     deadline: float
     delay: float = 0.0
+    again: bool = True
 
 
 @dataclass(frozen=True, slots=True)
