@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail._version import __version__
 from handrail.errors import InputError
-from handrail.policies.identity import new_name
+from handrail.policies.identity import new_name, parse_id
 from handrail.service.answers import answer
 from handrail.service.book import Book
 from handrail.service.definition import check_names, define, index_of
@@ -15,9 +15,9 @@ from handrail.service.events import (
     Checkpoint,
     Closed,
     Created,
-    Decided,
     ModeChanged,
 )
+from handrail.service.history import history, keyed_decision
 from handrail.service.messages import (
     Action,
     Answer,
@@ -36,7 +36,6 @@ __all__ = [
     "change_mode",
     "create",
     "decide_all",
-    "keyed_decision",
     "report_checkpoint",
     "retire_arm",
 ]
@@ -215,11 +214,12 @@ def _repeated(session: Session, book: Book, request: DecideRequest) -> Answer | 
         return None
     if event.request != fingerprint(request):
         raise _other_request()
+    past = history(session, book, parse_id(book.decision_id(event)))
+    if past is not None and past.fell_back:  # it counts as the baseline: nobody may explore on it
+        raise Problem(
+            409,
+            "the baseline was played under it",
+            field="idempotency_key",
+            remedy="use a new key for every round",
+        )
     return answer(book, event, repeated=True)
-
-
-def keyed_decision(session: Session, book: Book, key: str) -> Decided | None:
-    """Return the decision that was made under an idempotency key, if it is still kept."""
-    event = session.keyed(book, key)
-    oldest = session.now - int(session.limits.idempotency_seconds * 1e6)
-    return event if isinstance(event, Decided) and event.at >= oldest else None

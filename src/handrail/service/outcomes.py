@@ -7,8 +7,8 @@ from typing import Literal
 from handrail.errors import InputError
 from handrail.policies.identity import Identity, parse_id
 from handrail.service.book import Book
-from handrail.service.commands import keyed_decision
-from handrail.service.events import Decided, FellBack, Rewarded, decode
+from handrail.service.events import FellBack, Rewarded
+from handrail.service.history import history, keyed_decision
 from handrail.service.messages import FallbackAnswer, RewardAnswer, RewardRequest, RewardStatus
 from handrail.service.problems import Problem
 from handrail.service.session import Session
@@ -85,7 +85,7 @@ def _status(session: Session, book: Book, identity: Identity, reward: float) -> 
 
 def _settled(session: Session, book: Book, identity: Identity, reward: float) -> RewardStatus:
     """Say what became of a round that does not wait any longer."""
-    past = _history(session, book, identity)
+    past = history(session, book, identity)
     if past is None:
         return "unknown"
     decided, given, fell_back = past
@@ -94,26 +94,6 @@ def _settled(session: Session, book: Book, identity: Identity, reward: float) ->
     if fell_back or not book.awaits_reward(decided.event):
         return "ignored"
     return "late"
-
-
-def _history(
-    session: Session, book: Book, identity: Identity
-) -> tuple[Decided, float | None, bool] | None:
-    """Return a round's decision, its reward, and whether the baseline was played after all."""
-    session.flush()
-    rows = session.log.rounds(session.number(book), identity.round, identity.round)
-    decided: Decided | None = None
-    given: float | None = None
-    fell_back = False
-    for row in rows:
-        match decode(row.body):
-            case Decided() as event if event.token == identity.copy:
-                decided = event
-            case Rewarded() as event:
-                given = event.reward
-            case FellBack():
-                fell_back = True
-    return None if decided is None else (decided, given, fell_back)
 
 
 # -- fallbacks -----------------------------------------------------------------------------
@@ -143,7 +123,7 @@ def _fall_back(
     unknown = Problem(404, _SAID["unknown"], field="decision", remedy="pass the id of a decision")
     if identity.policy != book.identity or identity.round > book.policy.round:
         raise unknown
-    past = _history(session, book, identity)
+    past = history(session, book, identity)
     if past is None:
         raise unknown
     decided, given, fell_back = past
