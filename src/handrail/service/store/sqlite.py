@@ -62,7 +62,9 @@ class SqliteStore:
 
         Notes
         -----
-        The whole file is locked against other writers, so `lock` has nothing to do.
+        Nobody else appends to these logs while the server has its lock, so `lock` has nothing to
+        do, and the transaction begins when it must. Others, which write keys or import another
+        policy beside it, lock the file at once.
         """
         with self._turn:
             if self._broken is not None:
@@ -71,11 +73,12 @@ class SqliteStore:
                 self._broken = "the database file was removed or replaced under the server"
                 raise StoreBroken(self._broken)
             try:
-                if self._lock is not None and self._writer.pages > _CHECKPOINT_PAGES:
+                if self._lock is None:
+                    self._writer.begin()
+                elif self._writer.pages > _CHECKPOINT_PAGES:
                     self._checkpoint()
-                self._connection.execute("BEGIN IMMEDIATE")
                 yield self._writer
-                self._connection.execute("COMMIT")
+                self._writer.commit()
             except sqlite3.Error as error:
                 self._undo()
                 found = judge(error)
@@ -150,10 +153,9 @@ class SqliteStore:
             self._connection.execute(f"PRAGMA busy_timeout={round(1000 * WAIT_SECONDS)}")
 
     def _undo(self) -> None:
-        """Leave the transaction; SQLite may have left it by itself."""
+        """Leave the transaction."""
         try:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._writer.undo()
         except sqlite3.Error as error:
             self._broken = f"a transaction cannot be undone: {error}"
             raise StoreBroken(self._broken) from error

@@ -13,6 +13,9 @@ __all__ = ["SqliteReader", "SqliteWriter"]
 
 _SEQS: Final = (1 << SEQ_BITS) - 1
 _ROW: Final = "seq, round, body, hash"
+_INSERT: Final = "INSERT INTO events (id, round, body, hash) VALUES"
+_MOST_VALUES: Final = 4 * 64
+"""Of one statement: 64 events, so that few statements are enough and each is prepared once."""
 _PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
 """Bytes of a row besides its body: the hash, its place, the index."""
@@ -94,19 +97,74 @@ class SqliteReader:
 class SqliteWriter(SqliteReader):
     """A transaction: everything in it is committed at its end, or nothing is.
 
+    It begins with the first statement that needs one. Most have nothing to write but events: these
+    wait for the end, and go into one statement, which commits by itself. Every statement lets go of
+    the interpreter's lock and has to get it back from threads that are busy.
+
     Attributes
     ----------
     pages : int
         About how many pages were written since the last checkpoint.
     """
 
-    pages = 0
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.pages = 0
+        self._values: list[object] = []
+        """The events that wait, value by value."""
+
+    def begin(self) -> None:
+        """Begin the transaction, with the events that wait."""
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+        self._insert()
+
+    def _insert(self) -> None:
+        values, self._values = self._values, []
+        for start in range(0, len(values), _MOST_VALUES):
+            part = values[start : start + _MOST_VALUES]
+            more = ", (?, ?, ?, ?)" * (len(part) // 4 - 1)
+            self._connection.execute(f"{_INSERT} (?, ?, ?, ?){more}", part)
+
+    def commit(self) -> None:
+        """End the transaction: what was written is on disk."""
+        if len(self._values) > _MOST_VALUES:
+            self.begin()
+        if not self._connection.in_transaction:
+            self._insert()
+            return
+        self._insert()
+        self._connection.execute("COMMIT")
+
+    def undo(self) -> None:
+        """Leave the transaction; SQLite may have left it by itself."""
+        self._values = []
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
+        """Return a policy's events in order, those after a seq."""
+        if self._values:
+            self.begin()
+        return super().events(policy, after, limit)
+
+    def rounds(self, policy: int, first: int, last: int) -> list[Row]:
+        """Return the events of these rounds, both ends included, in the order of seq."""
+        if self._values:
+            self.begin()
+        return super().rounds(policy, first, last)
+
+    def _row(self, where: str, *values: int) -> Row | None:
+        if self._values:
+            self.begin()
+        return super()._row(where, *values)
 
     def lock(self, policies: Sequence[int]) -> None:
         """Do nothing: who writes has the whole file to himself."""
 
     def add_policy(self, name: str) -> PolicyRow | None:
         """Add a policy; None if there is one of this name."""
+        self.begin()
         found = self._connection.execute(
             "INSERT INTO policies (name) VALUES (?) ON CONFLICT DO NOTHING RETURNING number, name",
             (name,),
@@ -117,16 +175,16 @@ class SqliteWriter(SqliteReader):
     def append(self, policy: int, rows: Sequence[Row]) -> None:
         """Append events to a policy's log."""
         first = policy << SEQ_BITS
-        self._connection.executemany(
-            "INSERT INTO events (id, round, body, hash) VALUES (?, ?, ?, ?)",
-            [(first + seq, round_, body, hash_) for seq, round_, body, hash_ in rows],
-        )
+        values = self._values
+        for seq, round_, body, hash_ in rows:
+            values += (first + seq, round_, body, hash_)
         # A page of the table, one of its index, one more now and then, and those that fill up.
         written = sum([len(row[2]) for row in rows]) + _OVERHEAD * len(rows)
         self.pages += 3 + (written >> _PAGE_BITS)
 
     def remember(self, policy: int, key: str, seq: int, at: int) -> None:
         """Keep an idempotency key; one that was kept before gives way."""
+        self.begin()
         self._connection.execute(
             "INSERT OR REPLACE INTO idempotency (policy, key, seq, at) VALUES (?, ?, ?, ?)",
             (policy, key, seq, at),
@@ -135,11 +193,13 @@ class SqliteWriter(SqliteReader):
 
     def forget(self, before: int) -> None:
         """Drop idempotency keys from before this time (microseconds since 1970)."""
+        self.begin()
         self._connection.execute("DELETE FROM idempotency WHERE at < ?", (before,))
         self.pages += 2
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
         """Add a snapshot, and keep only so many of the newest."""
+        self.begin()
         first = policy << SEQ_BITS
         self._connection.execute(
             "INSERT OR REPLACE INTO snapshots (id, hash, body) VALUES (?, ?, ?)",
@@ -154,10 +214,12 @@ class SqliteWriter(SqliteReader):
 
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
+        self.begin()
         self._connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", key)
 
     def revoke_key(self, id: str, at: int) -> bool:
         """Revoke an API key; False if there is none of this id, or it was revoked before."""
+        self.begin()
         done = self._connection.execute(
             "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at, id)
         )
