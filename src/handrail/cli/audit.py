@@ -125,7 +125,7 @@ def _print(reviewed: Reviewed) -> None:
         promises = reviewed.statement is not None and reviewed.statement.promises
         safe = ", every decision was safe when it was taken" if promises else ""
         text = f"All {audit.events:,} events are as they were written{safe}, the ledger is right."
-        print(f"Verdict: holds. {text}")
+        print(textwrap.fill(f"Verdict: holds. {text}", 96, subsequent_indent="    "))
     else:
         print("Verdict: DOES NOT HOLD.")
     print(f"Events: {audit.events:,}")
