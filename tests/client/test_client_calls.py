@@ -291,7 +291,7 @@ def test_one_connection_that_hangs_leaves_time_for_another(
 ) -> None:
     release = threading.Event()
     with misbehaving(after(release, raw()), then=answer(LEARNED)) as server:
-        client = asker(server.url, patience=2.0)
+        client = asker(server.url, patience=4.0)
         assert client.call("reward", "shop", "d1", 1.0).status == "learned"
         release.set()
 

@@ -251,6 +251,7 @@ def test_a_decision_made_after_the_client_gave_up_is_reported(
     assert all(str(choice.error).startswith("timeout: ") for choice in choices)
     assert client.flush(LIMIT)
     late = client.go_through("decisions", policy, after=before)
+    assert late
     assert all(view.fell_back or view.event == "baseline" for view in late)
     assert client.counts().reported == len(late)
 
