@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.endpoint import KEY
 from benchmarks.load import Load, User, drive, percentile
 from benchmarks.measure import Row
+from benchmarks.noise import Others
 from benchmarks.processes import free_port, served
 from benchmarks.service_process import Service
 from benchmarks.users import Matrix, pairs, random_features
@@ -136,7 +137,7 @@ def rates(folder: Path) -> list[Row]:
     cases, found = _cases(), []
     with ExitStack() as stack:
         service = stack.enter_context(Service(folder / "rates"))
-        bare = {}
+        bare, processes = {}, [service.process.pid]
         for case in cases:
             service.create(case.policy, **PARAMETERS, **case.made_with)
             bare[case.policy] = port = free_port()
@@ -145,7 +146,8 @@ def rates(folder: Path) -> list[Row]:
                 "BARE_ID_LENGTH": str(_length(service, case)),
             }
             command = [sys.executable, "-m", "benchmarks.endpoint", "--port", str(port)]
-            stack.enter_context(served(command, port, more))
+            processes.append(stack.enter_context(served(command, port, more)).pid)
+        others = Others(processes)
         for turn in range(TURNS + 1):
             for case in cases:
                 for connections in (CONNECTIONS, 1):
@@ -153,7 +155,11 @@ def rates(folder: Path) -> list[Row]:
                     if turn:
                         case.ours[connections].append(ours)
                         case.theirs[connections].append(theirs)
+        share = others.share()
         for case in cases:
             played = service.call("GET", f"/v1/policies/{case.policy}")["decisions"]
             found += _rows(case, played)
+    if share is not None:
+        name = "processors' time taken by others meanwhile"
+        found.append(Row("service: the machine", name, 100 * share, "%"))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from benchmarks.endpoint import KEY
 from benchmarks.load import Load, User, drive, percentile, request
+from benchmarks.noise import Others, ticks
 from benchmarks.processes import free_port, memory, served
 from benchmarks.users import batches, making, pairs, random_features, visiting
 
@@ -109,6 +111,24 @@ def test_latencies() -> None:
     assert load.every(2) == [1.0, 2.0, 3.0, 4.0]
     assert load.every(2, 1) == [9.0, 9.0]
     assert [percentile(load.every(2), share) for share in (0.0, 0.5, 1.0)] == [1.0, 3.0, 4.0]
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="no /proc here")
+def test_who_took_the_time() -> None:
+    work = "while True: pass"
+    with subprocess.Popen([sys.executable, "-c", work]) as busy:
+        try:
+            apart, together = Others([]), Others([busy.pid])
+            before = ticks(busy.pid)
+            while ticks(busy.pid) < before + 20:
+                pass
+            seen, unseen = apart.share(), together.share()
+        finally:
+            busy.kill()
+    # The process is counted among others or is not; the rest of the machine is in both.
+    assert seen is not None
+    assert unseen is not None
+    assert seen > unseen
 
 
 @pytest.mark.parametrize("commit", ["thread", "loop", "thread, a statement a row"])
