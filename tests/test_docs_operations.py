@@ -1,0 +1,124 @@
+"""The page for whoever is on call: its commands are run, its names and numbers held to the code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from edge import real_edge
+from fake_desk import FakeDesk
+from handrail.cli import main
+from handrail.errors import InputError
+from handrail.service.http.meters import Meters
+from handrail.service.keys import ROLES
+from handrail.service.store.migrations import SQLITE, missing
+from handrail.service.store.postgres import Patience
+from pages import DOCS, backticked, steps, tables
+
+PAGE = "operations.md"
+TEXT = (DOCS / PAGE).read_text()
+
+
+def options(text: str) -> set[str]:
+    return set(re.findall(r"--[a-z][a-z-]*", text))
+
+
+def test_the_options_of_serve(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    (synopsis,) = re.findall(r"^`(handrail serve .*)`$", TEXT, re.MULTILINE)
+    assert options(synopsis) == options(capsys.readouterr().out.partition("\n\n")[0])
+
+
+def test_the_metrics() -> None:
+    """The table has them all, and the rules ask for no other."""
+    real = set()
+    for family in Meters(FakeDesk([])).collect():
+        real.add(family.name + ("_total" if family.type == "counter" else ""))
+    (rows,) = tables(PAGE, "metric")
+    assert {name for row in rows for name in backticked(row[0])} == real
+    rules = "".join(re.findall(r"^```yaml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"\bhandrail_\w+", rules)) <= real
+
+
+def test_the_roles() -> None:
+    (rows,) = tables(PAGE, "role")
+    assert [backticked(row[0])[0] for row in rows] == list(ROLES)
+
+
+def test_how_long_replicas_wait_for_each_other() -> None:
+    assert f"for up to {Patience().lock:g} s; a replica" in TEXT
+    assert f"its lock after {Patience().idle:g} s" in TEXT
+
+
+def test_what_a_newer_database_is_told() -> None:
+    with pytest.raises(InputError) as told:
+        missing(SQLITE, 7)
+    assert f"`{str(told.value).removeprefix('database: ')}`" in TEXT
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database after the first section of the service's page."""
+    path = tmp_path_factory.mktemp("operations") / "handrail.db"
+    made = {
+        **{"name": "front-page", "algorithm": "HANDRAIL", "arms": ["today", "fresh", "bold"]},
+        **{"baseline": "today", "baseline_mean": 0.04, "alpha": 0.2, "delta": 0.05},
+        "reward_range": [0, 1],
+    }
+    with real_edge(str(path)) as (url, key):
+        api = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60.0
+        )
+        with api:
+            api.post("/v1/policies", json=made).raise_for_status()
+            asked = {"requests": [{}] * 5}
+            answers = api.post("/v1/policies/front-page/decide", json=asked).json()["decisions"]
+            given = {"decision": answers[-1]["id"], "reward": 1}
+            api.post("/v1/policies/front-page/rewards", json=given).raise_for_status()
+    return path
+
+
+def without_moments(text: str) -> list[str]:
+    """Return the words of a statement, times and hashes left out."""
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
+    return re.sub(r"\b[0-9a-f]{64}\b", "HASH", text).split()
+
+
+def test_the_commands(
+    database: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In their order, in a folder of their own; the audit says what the page shows."""
+    monkeypatch.chdir(database.parent)
+    monkeypatch.setenv("HANDRAIL_DATABASE", str(database))
+    variables = {"HANDRAIL_DATABASE": str(database), "OLD": "", "HEAD": ""}
+    said: dict[str, str] = {}
+    for step in steps(PAGE, variables, lambda text: text):
+        for command in step.commands:
+            if command[0] in ("pg_dump", "pg_restore"):
+                continue
+            if command[0] in ("rm", "cp"):
+                subprocess.run(command, check=True)
+                continue
+            name, *arguments = command
+            assert name == "handrail"
+            assert main(arguments) == 0
+            said[arguments[0]] = capfd.readouterr().out
+            if arguments[:2] == ["keys", "list"]:
+                (variables["OLD"],) = re.findall(r"^(\w{8})  reward", said["keys"], re.MULTILINE)
+            if arguments[0] == "audit":
+                (variables["HEAD"],) = re.findall(r"\b[0-9a-f]{64}\b", said["audit"])
+    assert said.keys() == {"keys", "backup", "export", "import", "audit"}
+    assert f"{variables['OLD']} is revoked" in said["keys"]
+    assert "is event 7; 0 came after" in said["audit"]
+    (shown,) = re.findall(r"^```text\n(== front-page\n.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    real, _, _ = said["audit"].partition("\n\n")
+    noted = "Noted head HASH... is event 7; 0 came after.".split()
+    words = without_moments(re.sub(r"[0-9a-f]{16}\.\.\.", "HASH...", real))
+    place = words.index("Noted")
+    assert words[place : place + len(noted)] == noted
+    assert words[:place] + words[place + len(noted) :] == without_moments(shown)
