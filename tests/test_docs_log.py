@@ -73,17 +73,26 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=url, headers=headers, trust_env=False) as api:
             assert api.post("/v1/policies", json=made).status_code == 201
-            assert api.post("/v1/policies/a/decide", json={"idempotency_key": "é \0"}).status_code == 200
+            assert (
+                api.post("/v1/policies/a/decide", json={"idempotency_key": "é \0"}).status_code
+                == 200
+            )
             assert api.patch("/v1/policies/a", json={"mode": "live"}).status_code == 200
-            answers = api.post("/v1/policies/a/decide", json={"requests": [{}] * 6}).json()["decisions"]
+            answers = api.post("/v1/policies/a/decide", json={"requests": [{}] * 6}).json()[
+                "decisions"
+            ]
             waiting = [answer["id"] for answer in answers if answer["awaits_reward"]]
-            api.post("/v1/policies/a/rewards", json={"decision": waiting[0], "reward": 1 / 3}).raise_for_status()
+            api.post(
+                "/v1/policies/a/rewards", json={"decision": waiting[0], "reward": 1 / 3}
+            ).raise_for_status()
             api.post(f"/v1/policies/a/decisions/{waiting[1]}/fallback").raise_for_status()
             assert api.post("/v1/policies/a/arms", json={"name": "z"}).status_code == 201
             assert api.delete("/v1/policies/a/arms/y").status_code == 200
             assert api.delete("/v1/policies/a").status_code == 200
         out = folder / "a.ndjson"
-        assert main(["export", str(folder / "handrail.db"), "--policy", "a", "--out", str(out)]) == 0
+        assert (
+            main(["export", str(folder / "handrail.db"), "--policy", "a", "--out", str(out)]) == 0
+        )
     return out
 
 
