@@ -43,3 +43,17 @@ def test_the_claims_table_is_that_of_the_committed_claims() -> None:
     claims = json.loads((ROOT / "docs" / "reproduction" / "claims.json").read_text())
     assert claims["scale"] == "paper"
     assert claims_markdown(claims["claims"]) in (ROOT / "docs" / "reproduction.md").read_text()
+
+
+def headings(page: Path) -> set[str]:
+    """Return what a page's headings are called in links to them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_anchors(page: Path) -> None:
+    """Links to a place on a page lead to one of its headings."""
+    for target, place in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        assert place in headings(page.parent / target if target else page), (target, place)
