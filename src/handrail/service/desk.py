@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from handrail.errors import InputError
 from handrail.service import commands, outcomes, views
 from handrail.service.book import Book
-from handrail.service.keeper import Keeper
+from handrail.service.keeper import TRY_SECONDS, Keeper
 from handrail.service.limits import Limits
 from handrail.service.messages import (
     Answer,
@@ -47,26 +47,13 @@ from handrail.service.store.protocol import (
     StoreBroken,
     StoreUnavailable,
 )
+from handrail.service.tasks import Task, away, resolve
 from handrail.service.warm import warm
 
 __all__ = ["Desk"]
 
 _LOG: Final = logging.getLogger("handrail.service")
 _T = TypeVar("_T")
-
-
-class _Task:
-    """A request that waits: a policy's name, what is to be done, and who wants to know."""
-
-    __slots__ = ("future", "name", "outcome", "work")
-
-    def __init__(
-        self, name: str | None, work: Callable[[Session], Any], future: asyncio.Future[Any]
-    ) -> None:
-        self.name = name
-        self.work = work
-        self.future = future
-        self.outcome: Any = None
 
 
 class Desk:
@@ -84,7 +71,7 @@ class Desk:
     Attributes
     ----------
     ready : bool
-        Whether requests are served.
+        Whether requests are served, and the database takes what they change.
     broken : BaseException or None
         Why the service has to end: what was written may not be on disk.
     """
@@ -96,13 +83,12 @@ class Desk:
         self.limits = Limits() if limits is None else limits
         self._clock = clock
         self._shelf = Shelf(self.limits.books)
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._queue: SimpleQueue[Task | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="handrail-desk", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeper = Keeper(store, self._shelf, self.limits)
         self._used: set[int] = set()
-        self.ready = False
-        self.reachable = True
+        self._open = False
         self.broken: BaseException | None = None
         self.batches = 0
         self.commit_seconds = 0.0
@@ -114,15 +100,25 @@ class Desk:
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(warm)
         self._thread.start()
-        self.ready = True
+        self._open = True
 
     async def stop(self, grace: float) -> None:
         """Serve what waits, write snapshots, and end."""
-        self.ready = False
+        self._open = False
         if not self._thread.is_alive():
             return
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join, grace)
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are served, and the database takes what they change."""
+        return self._open and self.reachable
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the database took what was written last."""
+        return self._keeper.reachable
 
     @property
     def waiting(self) -> int:
@@ -268,10 +264,11 @@ class Desk:
         try:
             return await asyncio.to_thread(work)
         except StoreUnavailable as error:
-            raise _away() from error
+            self._keeper.note_away(error)
+            raise away() from error
         except StoreBroken as error:
             self._break([], error)
-            raise _away() from error
+            raise away() from error
 
     # -- the queue -------------------------------------------------------------------------
 
@@ -280,37 +277,44 @@ class Desk:
         return self._submit(name, lambda session: work(session, session.book(name)))
 
     def _submit(self, name: str | None, work: Callable[[Session], _T]) -> asyncio.Future[_T]:
-        if not self.ready:
+        if not self._open:
             raise Problem(503, "the service is starting or stopping", remedy="try again")
         if self._queue.qsize() >= self.limits.queue:
             raise Problem(503, "too many requests wait", remedy="try again later")
         assert self._loop is not None
         future: asyncio.Future[_T] = self._loop.create_future()
-        self._queue.put(_Task(name, work, future))
+        self._queue.put(Task(name, work, future))
         return future
 
     def _run(self) -> None:
         """Serve batches until told to stop."""
-        while True:
-            batch, last = self._gather()
-            if batch:
-                self._serve(batch)
-            if self.broken is not None:
-                return
+        try:
+            while self._turn():
+                pass
+        except BaseException as error:  # requests would wait for ever, and nobody would know why
+            self._break([], error)
+
+    def _turn(self) -> bool:
+        """Serve a batch and see to what is due; return whether to go on."""
+        batch, last = self._gather()
+        if batch:
+            self._serve(batch)
+        if self.broken is None:
             try:
                 self._keeper.tidy(self._clock(), self._used)
                 if last:
                     self._keeper.save_all()
-            except StoreBroken as error:
-                self._break([], error)
-            if last or self.broken is not None:
-                return
+            except StoreBroken:
+                raise
+            except Exception:  # only the next start takes longer
+                _LOG.exception("a snapshot could not be taken")
+        return not last and self.broken is None
 
-    def _gather(self) -> tuple[list[_Task], bool]:
+    def _gather(self) -> tuple[list[Task], bool]:
         """Wait for a request; return it with all that wait, and whether it is time to stop."""
-        batch: list[_Task] = []
-        task = self._queue.get()
+        batch: list[Task] = []
         try:
+            task = self._queue.get(timeout=TRY_SECONDS)
             while task is not None:
                 batch.append(task)
                 task = self._queue.get_nowait()
@@ -318,17 +322,14 @@ class Desk:
             return batch, False
         return batch, True
 
-    def _serve(self, batch: list[_Task]) -> None:
+    def _serve(self, batch: list[Task]) -> None:
         try:
-            self._commit(batch)
-            self.reachable = True
+            if self._commit(batch):
+                self._keeper.note_back()
         except StoreUnavailable as error:
-            if self.reachable:
-                _LOG.error("the database is away: %s", error)
-            self.reachable = False
-            problem = _away()
+            self._keeper.note_away(error)
             for task in batch:
-                task.outcome = problem
+                task.outcome = away()
         except StoreBroken as error:
             self._break(batch, error)
         except Exception:
@@ -340,16 +341,19 @@ class Desk:
                 return
         self._answer(batch)
 
-    def _break(self, batch: Iterable[_Task], error: BaseException) -> None:
+    def _break(self, batch: Iterable[Task], error: BaseException) -> None:
         """Stop for good: what was written may not be on disk, so nothing is acknowledged."""
-        _LOG.critical("the database is broken, the service ends: %s", error)
-        self.ready = False
+        _LOG.critical("the service cannot go on, and ends: %s", error, exc_info=error)
+        self._open = False
         self.broken = error
         for task in batch:
-            task.outcome = Problem(503, "the database is broken")
+            task.outcome = away()
 
-    def _commit(self, batch: list[_Task]) -> None:
-        """Serve a batch in one transaction; what a failure leaves in memory is dropped."""
+    def _commit(self, batch: list[Task]) -> bool:
+        """Serve a batch in one transaction; what a failure leaves in memory is dropped.
+
+        Returns whether anything was written: only that shows that the database takes it.
+        """
         session: Session | None = None
         started = time.perf_counter()
         try:
@@ -375,26 +379,11 @@ class Desk:
         self._used = session.used
         self.batches += 1
         self.commit_seconds += time.perf_counter() - started
+        return session.wrote
 
-    def _answer(self, batch: list[_Task]) -> None:
+    def _answer(self, batch: list[Task]) -> None:
         assert self._loop is not None
         try:
-            self._loop.call_soon_threadsafe(_resolve, batch)
+            self._loop.call_soon_threadsafe(resolve, batch)
         except RuntimeError:  # the loop is closed: nobody waits any longer
             _LOG.warning("the service ended before %d answers were given", len(batch))
-
-
-def _resolve(batch: list[_Task]) -> None:
-    """Hand the outcomes to those who still wait; runs in the loop."""
-    for task in batch:
-        future, outcome = task.future, task.outcome
-        if future.done():
-            continue
-        if isinstance(outcome, Problem):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-
-
-def _away() -> Problem:
-    return Problem(503, "the database cannot be reached or written to", remedy="try again later")

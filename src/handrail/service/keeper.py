@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,12 +13,17 @@ from handrail.service.shelf import Shelf
 from handrail.service.snapshots import take
 from handrail.service.store.protocol import Store, StoreUnavailable
 
-__all__ = ["Keeper"]
+__all__ = ["TRY_SECONDS", "Keeper"]
+
+TRY_SECONDS: Final = 1.0
+"""How often a database that is away is tried, even if nobody has anything to write."""
 
 _LOG: Final = logging.getLogger("handrail.service")
 _KEPT: Final = 2
 """Snapshots of a policy: the newest, and one before it should that one be unreadable."""
 _FORGET_SECONDS: Final = 60.0
+_NO_POLICY: Final = 0
+"""Policies are numbered from 1."""
 
 
 class Keeper:
@@ -31,6 +37,11 @@ class Keeper:
         The books in memory.
     limits : Limits
         How often.
+
+    Attributes
+    ----------
+    reachable : bool
+        Whether the database took what was written last.
     """
 
     def __init__(self, store: Store, shelf: Shelf, limits: Limits) -> None:
@@ -39,9 +50,13 @@ class Keeper:
         self._every = limits.snapshot_every
         self._kept_seconds = limits.idempotency_seconds
         self._forgotten: float | None = None
+        self._tried = 0.0
+        self.reachable = True
 
     def tidy(self, now: float, used: Iterable[int]) -> None:
         """Do what is due after these policies were used."""
+        if not self.reachable and time.monotonic() - self._tried >= TRY_SECONDS:
+            self._try(now)
         due = [
             (number, book)
             for number in used
@@ -54,6 +69,28 @@ class Keeper:
         if self._forgotten is None or abs(now - self._forgotten) >= _FORGET_SECONDS:
             self._forgotten = now
             self._forget(int((now - self._kept_seconds) * 1e6))
+
+    def note_away(self, error: StoreUnavailable) -> None:
+        """Take in that the database could not be read or written to."""
+        if self.reachable:
+            _LOG.error("the database is away: %s", error)
+        self.reachable = False
+        self._tried = time.monotonic()
+
+    def note_back(self) -> None:
+        """Take in that something was written."""
+        if not self.reachable:
+            _LOG.info("the database is back")
+        self.reachable = True
+
+    def _try(self, now: float) -> None:
+        """Write something that means nothing: the key of no policy, the same one every time."""
+        try:
+            with self._store.writing() as log:
+                log.remember(_NO_POLICY, "", 0, int(now * 1e6))
+            self.note_back()
+        except StoreUnavailable as error:
+            self.note_away(error)
 
     def save_all(self) -> None:
         """Take snapshots of all books that have changed much since their last one."""

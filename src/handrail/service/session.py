@@ -47,6 +47,8 @@ class Session:
         """Policies whose books may be ahead of their logs until the transaction is committed."""
         self.created: list[str] = []
         """Policies made in this transaction."""
+        self.wrote = False
+        """Whether an event was written."""
 
     def lock(self, names: Sequence[str]) -> None:
         """Keep other processes from appending to these policies' logs."""
@@ -95,6 +97,7 @@ class Session:
         book.seq += 1
         row = Row(book.seq, round_of(event), body, book.head)
         self._fresh.setdefault(self._numbers[id(book)], []).append(row)
+        self.wrote = True
         return row
 
     def remember(self, book: Book, key: str, seq: int, event: Decided) -> None:

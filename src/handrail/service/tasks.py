@@ -1,0 +1,43 @@
+"""Tasks: requests that wait for the desk's thread, and how their callers get to know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from handrail.service.problems import Problem
+from handrail.service.session import Session
+
+__all__ = ["Task", "away", "resolve"]
+
+
+class Task:
+    """A request that waits: a policy's name, what is to be done, and who wants to know."""
+
+    __slots__ = ("future", "name", "outcome", "work")
+
+    def __init__(
+        self, name: str | None, work: Callable[[Session], Any], future: asyncio.Future[Any]
+    ) -> None:
+        self.name = name
+        self.work = work
+        self.future = future
+        self.outcome: Any = None
+
+
+def resolve(batch: Iterable[Task]) -> None:
+    """Hand the outcomes to those who still wait; runs in the loop."""
+    for task in batch:
+        future, outcome = task.future, task.outcome
+        if future.done():
+            continue
+        if isinstance(outcome, Problem):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def away() -> Problem:
+    """Return what is said while nothing can be written or read."""
+    return Problem(503, "the database cannot be reached or written to", remedy="try again later")
