@@ -273,6 +273,17 @@ class Policy(Logged):
             self._state.check_whole()
             self._state.retire_arm(arm)
 
+    def is_retired(self, arm: int) -> bool:
+        """Say whether an arm was retired.
+
+        Parameters
+        ----------
+        arm : int
+            Its index.
+        """
+        gone = self._state.model.gone
+        return 0 <= arm < gone.size and bool(gone[arm])
+
     # -- copies ----------------------------------------------------------------------------
 
     def __copy__(self) -> Policy:

@@ -114,6 +114,8 @@ def retire_arm(session: Session, book: Book, arm: str) -> Action:
     _active(book)
     named: Action = int(arm) if book.names is None and arm.isdecimal() else arm
     index = index_of("arm", named, book.names)
+    if book.policy.is_retired(index):
+        return book.name_of(index)
     event = ArmRetired(at=session.time(book), arm=index)
     book.policy.retire_arm(index)
     book.count(event)

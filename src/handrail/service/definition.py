@@ -65,7 +65,6 @@ def _check_size(request: CreateRequest, limits: Limits) -> None:
         ("features", max((len(row) for row in rows), default=0), limits.dim),
         ("dim", request.dim or 0, limits.dim),
         ("checkpoints", len(request.checkpoints or ()), limits.arms),
-        ("window", request.window or 0, limits.pending),
         ("true_means", len(request.true_means or ()), limits.arms),
         ("window", request.window or 0, limits.pending),
     ):

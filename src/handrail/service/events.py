@@ -41,7 +41,7 @@ class _Event(msgspec.Struct, array_like=True, gc=False, kw_only=True):
     at: int
 
 
-class Created(_Event, tag="created"):
+class Created(_Event, tag="created", kw_only=True):
     """The policy was made; `policy` is the name in its decisions' ids."""
 
     policy: str
@@ -49,7 +49,7 @@ class Created(_Event, tag="created"):
     handrail: str
 
 
-class Decided(_Event, tag="decided"):
+class Decided(_Event, tag="decided", kw_only=True):
     """A round was decided.
 
     `margin`, `upper`, `lower` and the leader's are in the user's units, as they were answered; a
@@ -88,49 +88,49 @@ class Decided(_Event, tag="decided"):
     would: tuple[Action, str, float | None] | None = None
 
 
-class Rewarded(_Event, tag="rewarded"):
+class Rewarded(_Event, tag="rewarded", kw_only=True):
     """A reward came, in the user's units."""
 
     round: int
     reward: float
 
 
-class FellBack(_Event, tag="fell-back"):
+class FellBack(_Event, tag="fell-back", kw_only=True):
     """The caller played the baseline after all."""
 
     round: int
 
 
-class Closed(_Event, tag="closed"):
+class Closed(_Event, tag="closed", kw_only=True):
     """Nobody waits for a round's reward any longer: too many rounds wait."""
 
     round: int
 
 
-class ModeChanged(_Event, tag="mode"):
+class ModeChanged(_Event, tag="mode", kw_only=True):
     """The mode was changed."""
 
     mode: str
 
 
-class ArmAdded(_Event, tag="arm-added"):
+class ArmAdded(_Event, tag="arm-added", kw_only=True):
     """An arm came."""
 
     name: str | None = None
     features: list[float] | None = None
 
 
-class ArmRetired(_Event, tag="arm-retired"):
+class ArmRetired(_Event, tag="arm-retired", kw_only=True):
     """An arm went."""
 
     arm: int
 
 
-class Checkpoint(_Event, tag="checkpoint"):
+class Checkpoint(_Event, tag="checkpoint", kw_only=True):
     """The round decided last was a checkpoint."""
 
 
-class Archived(_Event, tag="archived"):
+class Archived(_Event, tag="archived", kw_only=True):
     """The policy was archived: it decides no more."""
 
 

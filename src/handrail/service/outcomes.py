@@ -55,9 +55,13 @@ def _active(book: Book) -> None:
 
 def _raise(answer: RewardAnswer) -> None:
     if answer.status == "conflict":
-        raise Problem(409, answer.detail, field="reward", remedy="a reward is given once")
+        raise Problem(409, "another one was given before", field="reward", remedy="give it once")
     if answer.status == "unknown":
-        raise Problem(404, answer.detail, field="decision", remedy="pass the id of a decision")
+        raise _unknown()
+
+
+def _unknown() -> Problem:
+    return Problem(404, "there is none of this id", field="decision", remedy="pass one's id")
 
 
 def _reward(
@@ -120,12 +124,11 @@ def fall_back(session: Session, book: Book, decision: str) -> FallbackAnswer:
 def _fall_back(
     session: Session, book: Book, identity: Identity
 ) -> Literal["baseline", "ignored", "late"]:
-    unknown = Problem(404, _SAID["unknown"], field="decision", remedy="pass the id of a decision")
     if identity.policy != book.identity or identity.round > book.policy.round:
-        raise unknown
+        raise _unknown()
     past = history(session, book, identity)
     if past is None:
-        raise unknown
+        raise _unknown()
     decided, given, fell_back = past
     if fell_back:
         return "baseline"

@@ -101,11 +101,11 @@ def _decision(book: Book, event: Decided, reward: Rewarded | None, fell_back: bo
 
 
 def sampled(reader: Reader, number: int, first: int, last: int, points: int) -> list[Decided]:
-    """Return the decisions of rounds evenly spaced from first to last, both among them."""
+    """Return the decisions of rounds evenly spaced from first to last, the last one among them."""
     rounds: Sequence[int] = range(first, last + 1)
     if len(rounds) > points:
         step = (len(rounds) - 1) / max(points - 1, 1)
-        rounds = sorted({first + round(i * step) for i in range(points)})
+        rounds = sorted({last - round(i * step) for i in range(points)})
     found = []
     for each in rounds:
         for row in reader.rounds(number, each, each):
