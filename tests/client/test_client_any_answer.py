@@ -82,6 +82,27 @@ def test_whatever_comes_there_is_something_to_play(outcomes: list[Outcome]) -> N
         assert core.counts().unreported == 0
 
 
+@pytest.mark.parametrize("lost_first", [True, False])
+def test_two_who_ask_under_one_key_get_one_answer(lost_first: bool) -> None:
+    """One gets an answer, the other none: whoever is done first is right for both."""
+    core = Core(SETTINGS)
+    ask = Ask(idempotency_key="mine")
+    first, second = (deciding.decide(core, "shop", ask, None, None) for _ in range(2))
+    next(first)
+    next(second)
+    outcomes: list[Outcome] = [Failure("timeout", "no answer", sent=True), Reply(200, GOOD)]
+    if not lost_first:
+        outcomes.reverse()
+    choices = []
+    for talk, outcome in zip((first, second), outcomes, strict=True):
+        with pytest.raises(StopIteration) as end:
+            talk.send(outcome)
+        choices.append(end.value.value)
+    assert choices[0] == choices[1]
+    assert choices[0].fallback is lost_first
+    assert core.counts().unreported == lost_first  # what one of them plays is not reported
+
+
 @pytest.mark.parametrize("status", [204, 301, 400, 401, 403, 404, 409, 422, 429, 500, 503])
 def test_a_good_body_with_another_status_is_no_answer(status: int) -> None:
     choice = finish(

@@ -198,11 +198,20 @@ def test_an_answer_that_comes_too_late_is_not_taken(asker: Callable[..., SyncAsk
 
 
 def test_a_slow_reader_meets_the_deadline(asker: Callable[..., SyncAsker]) -> None:
-    """The system takes the connection and its first megabytes, and nobody reads them."""
+    """The system takes the connection and its first megabytes, and nobody reads them.
+
+    After ten times the deadline the connection would be torn down.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = asker(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.5)
+        torn_down = threading.Event()
+        timer = threading.Timer(5.0, torn_down.set)
+        timer.start()
         choice = client.decide(proposal="p" * 30_000_000)
+        early = not torn_down.is_set()
+        timer.cancel()
     assert_fell_back(choice, "timeout")
+    assert early
     assert choice.error is not None
     assert "no answer within" in choice.error  # it was being sent
 
