@@ -85,6 +85,11 @@ class Call:
         return answers
 
     @property
+    def status(self) -> str | None:
+        """What became of a reward or a fallback, if that is known."""
+        return None if self.answer is None else self.answer["status"]
+
+    @property
     def keys(self) -> list[str]:
         """The idempotency keys of a decide: all of its rounds have one, or none has."""
         return [each["idempotency_key"] for each in self.requests if "idempotency_key" in each]
@@ -102,7 +107,7 @@ class Call:
         if self.kind == "reward":
             given = ("learned", "waiting", "ignored", "late")
             allowed = (*given, "repeated") if self.lost else given
-            assert self.answer["status"] in allowed, self
+            assert self.status in allowed, self
         elif self.kind == "decide" and not self.lost:
             assert not any(each["repeated"] for each in self.answers), self
 
@@ -321,9 +326,7 @@ class _Worker:
 
     def _repeat(self, call: Call) -> None:
         """Give the same reward again, and another one."""
-        assert call.answer is not None
-        before = call.answer["status"]
-        after = "repeated" if before in ("learned", "waiting", "repeated") else before
+        after = "repeated" if call.status in ("learned", "waiting") else call.status
         try:
             same = self._askers[0].ask("POST", call.path, call.body)
             other = self._askers[0].ask("POST", call.path, {**call.body, "reward": 2 / 3})

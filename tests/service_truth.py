@@ -61,7 +61,7 @@ def _check_policy(asker: Asker, ledger: Ledger, policy: str) -> str:
     fell_back = [by_round[each["round"]] for each in events if each["kind"] == "fell-back"]
     _check_outcomes(
         fell_back,
-        [(call, call.path.split("/")[-2]) for call in ledger.of("fallback", policy)],
+        [(call, _decision_of(call)) for call in ledger.of("fallback", policy)],
         ("baseline",),
     )
     head: str = shown["head"]["hash"]
@@ -133,7 +133,12 @@ def _check_outcomes(
     assert there <= known, f"outcomes that nobody told: {there - known}"
     for call, outcome in asked:
         if call.answer is not None:
-            assert (outcome in there) == (call.answer["status"] in counted), call
+            assert (outcome in there) == (call.status in counted), call
+
+
+def _decision_of(call: Call) -> str:
+    """Return the decision that a fallback is about."""
+    return call.path.split("/")[-2]
 
 
 def finish(asker: Asker, ledger: Ledger) -> None:
@@ -147,15 +152,17 @@ def finish(asker: Asker, ledger: Ledger) -> None:
 def repeat(asker: Asker, ledger: Ledger, rng: random.Random, most: int = 20) -> None:
     """Ask again for some of what was answered: nothing happens twice."""
     keyed = [call for call in ledger.of("decide") if call.answer is not None and call.keys]
+    fell_back = {_decision_of(call) for call in ledger.of("fallback") if call.status == "baseline"}
     for call in rng.sample(keyed, min(most, len(keyed))):
+        if not fell_back.isdisjoint(answer["id"] for answer in call.answers):
+            asker.post(call.path, call.body, 409)  # it was played as the baseline
+            continue
         reply = asker.post(call.path, call.body)
         for answer, before in zip(reply.get("decisions", [reply]), call.answers, strict=True):
             assert answer == {**before, "repeated": True}
     rewards = [call for call in ledger.of("reward") if call.answer is not None]
     for call in rng.sample(rewards, min(most, len(rewards))):
-        assert call.answer is not None
-        before = call.answer["status"]
-        after = "repeated" if before in ("learned", "waiting") else before
+        after = "repeated" if call.status in ("learned", "waiting") else call.status
         assert asker.post(call.path, call.body)["status"] == after
 
 
