@@ -157,9 +157,11 @@ class FakeDesk:
         self._note("archive", name)
         return self._view(name)
 
-    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+    async def decide(
+        self, name: str, requests: list[DecideRequest], batch: bool = False
+    ) -> list[Answer]:
         """Decide rounds."""
-        self._note("decide", name, requests)
+        self._note("decide", name, requests, batch)
         return [
             Answer(
                 id=f"id-{number}",

@@ -50,7 +50,9 @@ class SlowDesk(FakeDesk):
         """Say that the end has come."""
         say("desk stopped")
 
-    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+    async def decide(
+        self, name: str, requests: list[DecideRequest], batch: bool = False
+    ) -> list[Answer]:
         """Decide, if need be when told to; in the mode `broken`, break instead."""
         if name == "slow":
             say("deciding")
@@ -59,7 +61,7 @@ class SlowDesk(FakeDesk):
         if self._mode == "broken":
             self.broken = OSError("fsync failed")
             raise Problem(503, "the database is broken")
-        return await super().decide(name, requests)
+        return await super().decide(name, requests, batch)
 
 
 def main() -> None:

@@ -126,10 +126,12 @@ def retire_arm(session: Session, book: Book, arm: str) -> Action:
 # -- rounds --------------------------------------------------------------------------------
 
 
-def decide_all(session: Session, book: Book, requests: list[DecideRequest]) -> list[Answer]:
-    """Decide rounds in their order: all of them, or none."""
+def decide_all(
+    session: Session, book: Book, requests: list[DecideRequest], batch: bool = False
+) -> list[Answer]:
+    """Decide rounds in their order: all of them, or none; problems of a batch say which."""
     _active(book)
-    if len(requests) == 1:
+    if len(requests) == 1 and not batch:
         return [_decide(session, book, requests[0], None)]
     asked: list[Asked | None] = []
     marks: dict[str, str] = {}

@@ -193,10 +193,12 @@ class Desk:
             name, lambda session, book: ArmAnswer(arm=commands.retire_arm(session, book, arm))
         )
 
-    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+    async def decide(
+        self, name: str, requests: list[DecideRequest], batch: bool = False
+    ) -> list[Answer]:
         """Decide rounds: all of them, or none."""
         return await self._on(
-            name, lambda session, book: commands.decide_all(session, book, requests)
+            name, lambda session, book: commands.decide_all(session, book, requests, batch)
         )
 
     async def rewards(

@@ -106,8 +106,8 @@ def _short(field: str, action: Action, limits: Limits) -> Action:
 
 
 def check(book: Book, asked: Asked) -> None:
-    """Refuse what `decide` would refuse, and change nothing."""
-    book.policy.check(**asked.given, hold=book.mode != "live")
+    """Refuse what `decide` would refuse, and change nothing; a shadow has to know its wish too."""
+    book.policy.check(**asked.given, hold=book.mode == "paused")
 
 
 def decide(

@@ -52,7 +52,9 @@ def test_one_decision(edge: Edge) -> None:
         b'{"id":"id-1","round":1,"action":0,"event":"baseline","margin":null,"reason":"because",'
         b'"awaits_reward":false,"repeated":false}'
     )
-    assert edge.desk.asked == [("decide", "a", [DecideRequest(baseline="x", baseline_mean=0.5)])]
+    assert edge.desk.asked == [
+        ("decide", "a", [DecideRequest(baseline="x", baseline_mean=0.5)], False)
+    ]
 
 
 def test_a_body_is_not_needed_where_nothing_has_to_be_said(edge: Edge) -> None:
@@ -60,14 +62,14 @@ def test_a_body_is_not_needed_where_nothing_has_to_be_said(edge: Edge) -> None:
         assert client.post("/v1/policies/a/decide").json()["id"] == "id-1"
         assert client.post("/v1/policies/a/checkpoints").json() == {"checkpoints": 1}
         assert client.post("/v1/policies/a/checkpoints", json={}).json() == {"checkpoints": 1}
-    assert edge.desk.asked[0] == ("decide", "a", [DecideRequest()])
+    assert edge.desk.asked[0] == ("decide", "a", [DecideRequest()], False)
 
 
 def test_a_batch_of_decisions(edge: Edge) -> None:
     with edge.client() as client:
         answer = client.post("/v1/policies/a/decide", json={"requests": [{}, {"proposal": 3}]})
     assert [each["id"] for each in answer.json()["decisions"]] == ["id-1", "id-2"]
-    assert edge.desk.asked == [("decide", "a", [DecideRequest(), DecideRequest(proposal=3)])]
+    assert edge.desk.asked == [("decide", "a", [DecideRequest(), DecideRequest(proposal=3)], True)]
 
 
 def test_rewards(edge: Edge) -> None:

@@ -57,11 +57,15 @@ class Service:
         self.key = f"Bearer {key}"
         self.names: list[str] = []
         self.decisions: dict[str, str] = {}
-        headers = {"Authorization": self.key}
-        with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=60.0) as client:
+        with self.client() as client:
             for algorithm in ("HANDRAIL", "LinHANDRAIL", "GUARD", "CUCB2T", "UCB", "LinUCB"):
                 for kind, request in kinds(algorithm):
                     self._make(client, f"{algorithm}-{kind}", request)
+
+    def client(self) -> httpx.Client:
+        """Return a client that has the key."""
+        headers = {"Authorization": self.key}
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=60.0)
 
     def _make(self, client: httpx.Client, name: str, request: msgspec.Struct) -> None:
         given = {**msgspec.to_builtins(request), "name": name}
@@ -116,3 +120,25 @@ def test_every_operation(service: Service, case: schemathesis.Case[Any]) -> None
     if "decision" in case.body:
         case.body["decision"] = service.decisions.get(choose(case, service.names), "x")
         service.answers(case)
+
+
+@pytest.mark.parametrize(
+    ("policy", "body", "field"),
+    [
+        ("UCB-arms", {"proposal": "x"}, "proposal"),
+        ("UCB-arms", {"requests": [{"proposal": "x"}]}, "requests[0].proposal"),
+        ("UCB-arms", {"requests": [{}, {"idempotency_key": ""}]}, "requests[1].idempotency_key"),
+        ("shadow", {}, "proposal"),
+        ("shadow", {"requests": [{"proposal": "new"}, {}]}, "requests[1].proposal"),
+    ],
+)
+def test_a_problem_says_which_request_of_a_batch(
+    service: Service, policy: str, body: dict[str, Any], field: str
+) -> None:
+    with service.client() as client:
+        guard = next(fits for fits in FITS if fits["algorithm"] == "GUARD")
+        client.post("/v1/policies", json={**guard, "name": "shadow", "mode": "shadow"})
+        before = client.get(f"/v1/policies/{policy}").json()["head"]
+        answer = client.post(f"/v1/policies/{policy}/decide", json=body)
+        assert (answer.status_code, answer.json()["field"]) == (422, field)
+        assert client.get(f"/v1/policies/{policy}").json()["head"] == before

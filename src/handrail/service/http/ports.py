@@ -71,7 +71,9 @@ class DeskPort(Protocol):
     async def archive(self, name: str) -> PolicyView:
         """Archive a policy."""
 
-    async def decide(self, name: str, requests: list[DecideRequest]) -> list[Answer]:
+    async def decide(
+        self, name: str, requests: list[DecideRequest], batch: bool = False
+    ) -> list[Answer]:
         """Decide rounds, all of them or none."""
 
     async def rewards(

@@ -39,7 +39,7 @@ async def decide(call: Call) -> Reply:
         counts[answer.event] += 1
         return json_reply(answer)
     call.check_batch(len(asked.requests), "requests")
-    answers = await call.desk.decide(call.parts[0], asked.requests)
+    answers = await call.desk.decide(call.parts[0], asked.requests, batch=True)
     counts.update(answer.event for answer in answers)
     return json_reply(Answers(decisions=answers))
 
