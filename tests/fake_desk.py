@@ -13,24 +13,26 @@ from handrail.service.messages import (
     Answer,
     ArmAnswer,
     ArmRequest,
-    BudgetPoint,
-    BudgetView,
     CheckpointAnswer,
     CreateRequest,
     DecideRequest,
-    DecisionPage,
-    DecisionView,
-    EstimatePoint,
-    EstimatesView,
     FallbackAnswer,
-    Head,
     ModeRequest,
-    PolicyPage,
-    PolicyView,
     RewardAnswer,
     RewardRequest,
 )
 from handrail.service.problems import Problem
+from handrail.service.shown import (
+    BudgetPoint,
+    BudgetView,
+    DecisionPage,
+    DecisionView,
+    EstimatePoint,
+    EstimatesView,
+    Head,
+    PolicyPage,
+    PolicyView,
+)
 from handrail.service.store.protocol import KeyRow, Row
 
 NOW = 1_700_000_000_000_000

@@ -23,7 +23,6 @@ from handrail.service.messages import (
     Answers,
     ArmAnswer,
     ArmRequest,
-    BudgetView,
     CheckpointAnswer,
     CreateRequest,
     DecideBatch,
@@ -31,13 +30,13 @@ from handrail.service.messages import (
     FallbackAnswer,
     Mode,
     ModeRequest,
-    PolicyView,
     RewardAnswer,
     RewardAnswers,
     RewardBatch,
     RewardRequest,
     RewardStatus,
 )
+from handrail.service.shown import BudgetView, PolicyView
 from pages import DOCS, agree, ask, backticked, steps, tables
 
 

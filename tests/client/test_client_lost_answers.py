@@ -19,7 +19,7 @@ from client.askers import SyncAsker
 from client.losing import LIMIT, Proxy, key_of, losing, served
 from client.misbehaving import Asked
 from handrail.client import Choice
-from handrail.service.messages import DecisionView
+from handrail.service.shown import DecisionView
 
 MEAN = 0.5
 SETTINGS: dict[str, Any] = {

@@ -16,7 +16,8 @@ import pytest
 import handrail
 from client.misbehaving import ANSWER, Asked, answer, misbehaving, raw
 from handrail.client import Choice, NoAnswer, ServiceError
-from handrail.service.messages import PolicyView, RewardAnswer
+from handrail.service.messages import RewardAnswer
+from handrail.service.shown import PolicyView
 
 PLENTY = 60.0
 

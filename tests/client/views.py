@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.service.messages import (
-    BudgetView,
-    DecisionView,
-    EstimatesView,
-    Head,
-    PolicyView,
-)
+from handrail.service.shown import BudgetView, DecisionView, EstimatesView, Head, PolicyView
 
 LEARNED = {"decision": "d1", "status": "learned", "detail": "It was learned."}
 VIEW = msgspec.to_builtins(

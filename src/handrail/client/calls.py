@@ -16,17 +16,13 @@ from handrail.client.steps import Outcome, Reply, Request, Talk
 from handrail.errors import InputError
 from handrail.service.messages import (
     ArmAnswer,
-    BudgetView,
     CheckpointAnswer,
-    DecisionPage,
-    EstimatesView,
     FallbackAnswer,
     Mode,
-    PolicyPage,
-    PolicyView,
     RewardAnswer,
     RewardAnswers,
 )
+from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 
 __all__ = [
     "DecisionLike",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from handrail.client.calls import DecisionLike
 from handrail.client.choice import Ask, Choice, FeaturesLike
-from handrail.service.messages import Action, FallbackAnswer, Mean, PolicyView, RewardAnswer
+from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
+from handrail.service.shown import PolicyView
 
 if TYPE_CHECKING:
     from handrail.client.aio import AsyncClient

@@ -10,16 +10,8 @@ from handrail.client.core import Core
 from handrail.client.fields import PolicyFields
 from handrail.client.reading import LogLine
 from handrail.client.steps import Talk
-from handrail.service.messages import (
-    Action,
-    ArmAnswer,
-    BudgetView,
-    CheckpointAnswer,
-    DecisionView,
-    EstimatesView,
-    Mode,
-    PolicyView,
-)
+from handrail.service.messages import Action, ArmAnswer, CheckpointAnswer, Mode
+from handrail.service.shown import BudgetView, DecisionView, EstimatesView, PolicyView
 
 __all__ = ["Operations"]
 

@@ -18,14 +18,7 @@ from handrail.service.events import (
     ModeChanged,
 )
 from handrail.service.history import history, keyed_decision
-from handrail.service.messages import (
-    Action,
-    Answer,
-    ArmRequest,
-    CreateRequest,
-    DecideRequest,
-    Mode,
-)
+from handrail.service.messages import Action, Answer, ArmRequest, CreateRequest, DecideRequest, Mode
 from handrail.service.problems import Problem, from_input
 from handrail.service.rounds import Asked, ask, check, decide, fingerprint
 from handrail.service.session import Session

@@ -23,22 +23,18 @@ from handrail.service.messages import (
     Answer,
     ArmAnswer,
     ArmRequest,
-    BudgetView,
     CheckpointAnswer,
     CreateRequest,
     DecideRequest,
-    DecisionPage,
-    EstimatesView,
     FallbackAnswer,
     ModeRequest,
-    PolicyPage,
-    PolicyView,
     RewardAnswer,
     RewardRequest,
 )
 from handrail.service.problems import Problem, from_input, mistake
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf
+from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 from handrail.service.store.protocol import (
     KeyRow,
     Reader,

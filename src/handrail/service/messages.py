@@ -12,29 +12,21 @@ __all__ = [
     "Answers",
     "ArmAnswer",
     "ArmRequest",
-    "BudgetPoint",
-    "BudgetView",
     "CheckpointAnswer",
     "CreateRequest",
     "DecideBatch",
     "DecideRequest",
-    "DecisionPage",
-    "DecisionView",
-    "EstimatePoint",
-    "EstimatesView",
     "FallbackAnswer",
     "Features",
-    "Head",
     "Mean",
     "Mode",
     "ModeRequest",
-    "PolicyPage",
-    "PolicyView",
     "RewardAnswer",
     "RewardAnswers",
     "RewardBatch",
     "RewardRequest",
     "RewardStatus",
+    "Served",
     "Whole",
 ]
 
@@ -55,7 +47,7 @@ class _Request(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=Fals
     """What a caller sends."""
 
 
-class _Answer(msgspec.Struct, kw_only=True, gc=False):
+class Served(msgspec.Struct, kw_only=True, gc=False):
     """What the service answers."""
 
 
@@ -89,7 +81,7 @@ class DecideBatch(_Request):
     requests: list[DecideRequest]
 
 
-class Answer(_Answer):
+class Answer(Served):
     """What to play, and why.
 
     Attributes
@@ -122,7 +114,7 @@ class Answer(_Answer):
     repeated: bool = False
 
 
-class Answers(_Answer):
+class Answers(Served):
     """The answers to a batch, in its order."""
 
     decisions: list[Answer]
@@ -141,7 +133,7 @@ class RewardBatch(_Request):
     rewards: list[RewardRequest]
 
 
-class RewardAnswer(_Answer):
+class RewardAnswer(Served):
     """What became of a reward.
 
     Attributes
@@ -162,7 +154,7 @@ class RewardAnswer(_Answer):
     detail: str
 
 
-class RewardAnswers(_Answer):
+class RewardAnswers(Served):
     """What became of a batch of rewards, in its order."""
 
     rewards: list[RewardAnswer]
@@ -236,44 +228,7 @@ class ArmRequest(_Request):
     features: list[float] | None = None
 
 
-class Head(_Answer):
-    """The last event of a log, and the hash that stands for all of it."""
-
-    events: int
-    hash: str
-
-
-class PolicyView(_Answer):
-    """A policy as it is now."""
-
-    name: str
-    algorithm: str
-    mode: Mode
-    archived: bool
-    created_at: str
-    parameters: dict[str, Any]
-    actions: list[Action] | None
-    baseline: Action | None
-    round: int
-    pending: int
-    margin: float | None
-    decisions: dict[str, int]
-    """How many were optimistic, safe and the baseline."""
-    failure_probability: float | None
-    notes: list[str]
-    """What voids the promise, or what it rests on."""
-    head: Head
-
-
-class PolicyPage(_Answer):
-    """Policies, in the order of their names."""
-
-    policies: list[PolicyView]
-    next: str | None = None
-    """What to pass as `after` for the next page."""
-
-
-class FallbackAnswer(_Answer):
+class FallbackAnswer(Served):
     """What became of the report that the baseline was played after all.
 
     Attributes
@@ -292,117 +247,13 @@ class FallbackAnswer(_Answer):
     detail: str
 
 
-class CheckpointAnswer(_Answer):
+class CheckpointAnswer(Served):
     """How many checkpoints were reported."""
 
     checkpoints: int
 
 
-class ArmAnswer(_Answer):
+class ArmAnswer(Served):
     """The arm that came or went."""
 
     arm: Action
-
-
-class DecisionView(_Answer):
-    """A decision, and what became of it so far."""
-
-    id: str
-    round: int
-    at: str
-    action: Action
-    event: Event
-    margin: float | None
-    upper: float | None
-    lower: float
-    mode: Mode
-    reason: str
-    reward: float | None
-    rewarded_at: str | None
-    fell_back: bool
-    would: Any
-    """In shadow mode: what would have been played, its event and its margin."""
-    digest: str | None
-
-
-class DecisionPage(_Answer):
-    """Decisions in the order of their rounds."""
-
-    decisions: list[DecisionView]
-    next: int | None
-    """What to pass as `after` for the next page."""
-
-
-class BudgetPoint(_Answer):
-    """What was certified at a round."""
-
-    round: int
-    at: str
-    event: Event
-    margin: float | None
-
-
-class BudgetView(_Answer):
-    """What was earned, what had to be, and what is certified, in the user's units above `low`.
-
-    Attributes
-    ----------
-    baseline_earnings : float
-        What the baseline would have earned in all rounds; where its mean is only known to lie in
-        an interval, the lower end of rounds with the baseline and the upper end of the others.
-    required : float
-        (1 - alpha) of it.
-    rewards : float
-        The rewards that came of decisions other than the baseline.
-    promised : float
-        What unconfirmed decisions count until their rewards come.
-    margin : float or None
-        The certified margin of the latest round.
-    points : list
-        The margin over time.
-    """
-
-    policy: str
-    alpha: float | None
-    delta: float | None
-    round: int
-    baseline_rounds: int
-    explored_rounds: int
-    pending: int
-    baseline_earnings: float
-    required: float
-    rewards: float
-    promised: float
-    low: float
-    margin: float | None
-    points: list[BudgetPoint]
-
-
-class EstimatePoint(_Answer):
-    """What was known of the action that a round chose."""
-
-    round: int
-    at: str
-    action: Action
-    lower: float
-    upper: float | None
-
-
-class EstimatesView(_Answer):
-    """What is known of the actions now, and what was known of the chosen ones over time.
-
-    Attributes
-    ----------
-    actions : list of dict
-        Of fixed arms: action, plays, rewards, mean, lower, upper.
-    theta : list of float or None
-        The coefficients of a linear model over contexts.
-    points : list
-        The bounds of chosen actions over time.
-    """
-
-    policy: str
-    round: int
-    actions: list[dict[str, Any]] | None
-    theta: list[float] | None
-    points: list[EstimatePoint]

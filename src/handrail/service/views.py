@@ -8,8 +8,8 @@ from handrail.policies.inspection import accounts, estimates, theta
 from handrail.service.answers import action_of, answer, moment
 from handrail.service.book import Book
 from handrail.service.events import Decided, FellBack, Rewarded, decode
-from handrail.service.messages import (
-    Action,
+from handrail.service.messages import Action
+from handrail.service.shown import (
     BudgetPoint,
     BudgetView,
     DecisionPage,

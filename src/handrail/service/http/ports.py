@@ -9,19 +9,15 @@ from handrail.service.messages import (
     Answer,
     ArmAnswer,
     ArmRequest,
-    BudgetView,
     CheckpointAnswer,
     CreateRequest,
     DecideRequest,
-    DecisionPage,
-    EstimatesView,
     FallbackAnswer,
     ModeRequest,
-    PolicyPage,
-    PolicyView,
     RewardAnswer,
     RewardRequest,
 )
+from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 from handrail.service.store.protocol import KeyRow, Row
 
 __all__ = ["BookPort", "DeskPort"]

@@ -34,7 +34,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         _ADMIN,
         whole=True,
         takes=(said.CreateRequest,),
-        gives=(said.PolicyView,),
+        gives=(shown.PolicyView,),
         status=201,
         problems=(409,),
     ),
@@ -44,10 +44,10 @@ ROUTES: Final[tuple[Route, ...]] = (
         policies.list_policies,
         "List policies in the order of their names",
         _READ,
-        gives=(said.PolicyPage,),
+        gives=(shown.PolicyPage,),
         query=(Name("after", "", "only names that come after this one"), _LIMIT),
     ),
-    Route("GET", _POLICY, policies.show, "Show a policy", _READ, gives=(said.PolicyView,)),
+    Route("GET", _POLICY, policies.show, "Show a policy", _READ, gives=(shown.PolicyView,)),
     Route(
         "PATCH",
         _POLICY,
@@ -55,7 +55,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "Change a policy's mode",
         _ADMIN,
         takes=(said.ModeRequest,),
-        gives=(said.PolicyView,),
+        gives=(shown.PolicyView,),
         problems=(409,),
     ),
     Route(
@@ -64,7 +64,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         policies.archive,
         "Archive a policy: it decides no more, its log stays",
         _ADMIN,
-        gives=(said.PolicyView,),
+        gives=(shown.PolicyView,),
         problems=(409,),
     ),
     Route(
@@ -133,7 +133,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         views.decisions,
         "List decisions in the order of their rounds",
         _READ,
-        gives=(said.DecisionPage,),
+        gives=(shown.DecisionPage,),
         query=(_AFTER, _LIMIT),
     ),
     Route(
@@ -142,7 +142,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         views.budget,
         "Show what was earned, what had to be and what is certified, over time",
         _READ,
-        gives=(said.BudgetView,),
+        gives=(shown.BudgetView,),
         query=(_AFTER, _POINTS),
     ),
     Route(
@@ -151,7 +151,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         views.estimates,
         "Show what is known of the actions, over time",
         _READ,
-        gives=(said.EstimatesView,),
+        gives=(shown.EstimatesView,),
         query=(_AFTER, _POINTS),
     ),
     Route(
