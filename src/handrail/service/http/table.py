@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from handrail.service import messages as said
+from handrail.service import shown
 from handrail.service.http import export, operations, policies, rounds, views
 from handrail.service.http.meters import METRICS
 from handrail.service.http.queries import Choice, Name, Whole
