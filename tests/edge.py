@@ -115,7 +115,8 @@ def _serving(
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert started.wait(300)  # the rules may have to be compiled
+    while not started.wait(0.5):  # the rules may have to be compiled, however long that takes
+        assert thread.is_alive()
     try:
         yield socket.getsockname()[1]
     finally:
