@@ -52,10 +52,10 @@ demo: $(STAMP) ## reproduce the figures of the paper at a first look's scale, in
 	$(PY) -m handrail reproduce --scale quick
 
 test: $(STAMP) ## run the tests and doctests, without those marked long
-	$(PY) -m pytest -n $(WORKERS) -m "not long"
+	PYTHONHASHSEED=0 $(PY) -m pytest -n $(WORKERS) -m "not long"
 
 test-long: $(STAMP) ## run the tests marked long
-	@$(PY) -m pytest -n $(WORKERS) -m long; code=$$?; \
+	@PYTHONHASHSEED=0 $(PY) -m pytest -n $(WORKERS) -m long; code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no test is marked long: nothing was run"; \
 	else exit $$code; fi
 

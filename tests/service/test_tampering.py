@@ -302,7 +302,7 @@ def test_an_action_that_was_not_safe(log: list[Row]) -> None:
     assert before.book is not None
     event = decoded(log)[index]
     assert isinstance(event, Decided)
-    unsafe = changed(event, action=event.leader, event="optimistic")
+    unsafe = changed(event, action=event.leader, event="optimistic", safe=1)
     assert isinstance(unsafe, Decided)
     due = before.book.policy.examine(before.book.played(unsafe))
     assert due.margin is not None

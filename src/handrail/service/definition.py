@@ -17,6 +17,12 @@ from handrail.service.messages import Action, CreateRequest
 __all__ = ["Made", "check_name", "check_names", "define", "index_of", "make"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LAWS: Final = (
+    *("binom", "expon", "gamma", "geom", "lognorm", "nbinom", "norm"),
+    *("poisson", "randint", "uniform", "weibull_min"),
+)
+"""Laws of gaps whose quantiles take no time, whatever their parameters."""
+_LARGEST: Final = 1e9
 _OWN: Final = ("name", "algorithm", "mode", "keep_candidates")
 
 
@@ -70,8 +76,29 @@ def _check_size(request: CreateRequest, limits: Limits) -> None:
     ):
         if size > most:
             raise InputError(field, f"{size} are too many", f"the service takes {most} at most")
+    _check_law(request.checkpoint_gap)
     if isinstance(request.arms_ever, int) and request.arms_ever > limits.arms:
         raise InputError("arms_ever", f"{request.arms_ever} are too many", f"at most {limits.arms}")
+
+
+def _check_law(gap: object) -> None:
+    """Refuse laws whose quantiles may take for ever: they are computed while others wait."""
+    if not isinstance(gap, dict):
+        return
+    if gap.get("law") not in _LAWS:
+        raise InputError(
+            "checkpoint_gap", "is none of the laws that are served", f"use {', '.join(_LAWS)}"
+        )
+    args, kwds = gap.get("args", []), gap.get("kwds", {})
+    numbers = [*(args if isinstance(args, list) else [args])]
+    numbers += list(kwds.values()) if isinstance(kwds, dict) else [kwds]
+    fine = all(isinstance(each, int | float) and abs(each) <= _LARGEST for each in numbers)
+    if set(gap) - {"law", "args", "kwds"} or len(numbers) > 4 or not fine:
+        raise InputError(
+            "checkpoint_gap",
+            "its parameters are no few numbers of a common size",
+            f"use args and kwds with numbers up to {_LARGEST:g}",
+        )
 
 
 def make(definition: dict[str, Any]) -> Made:

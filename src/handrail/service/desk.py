@@ -217,9 +217,7 @@ class Desk:
         """Return decisions page by page."""
         book, number = await self._look(name)
         return await self._read(
-            lambda reader: views.decision_page(
-                book, reader.rounds(number, after + 1, after + limit), limit
-            )
+            lambda reader: views.decision_page(book, reader, number, after, limit)
         )
 
     async def budget(self, name: str, after: int, points: int) -> BudgetView:

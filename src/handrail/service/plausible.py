@@ -183,6 +183,9 @@ def _check_actions(book: Book, event: Decided) -> None:
     if book.guard:
         if (event.action == 0) != (event.event == "baseline"):
             raise InputError("event", f"is {event.event} for action {event.action}")
+        told = book.baseline if event.baseline is None else event.baseline
+        if (event.named == told) != (event.event == "baseline"):
+            raise InputError("named", f"is not what {event.event} was called")
         return
     if baseline >= most:
         raise InputError("baseline", f"{baseline} is unknown")
@@ -190,6 +193,11 @@ def _check_actions(book: Book, event: Decided) -> None:
         raise InputError("baseline", "is not known for this round")
     if (event.action == baseline) != (event.event == "baseline"):
         raise InputError("event", f"is {event.event} for action {event.action}")
+    if book.conservative and event.event != "baseline":
+        if (event.action == event.leader) != (event.event == "optimistic"):
+            raise InputError("event", f"is {event.event} where action {event.leader} leads")
+        if event.safe < 1:
+            raise InputError("safe", "no action was safe, yet another than the baseline was played")
 
 
 def _check_features(book: Book, event: Decided) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -14,9 +15,10 @@ from handrail.service.events import Created, Event, decode
 from handrail.service.snapshots import restore
 from handrail.service.store.protocol import PolicyRow, Reader, Row
 
-__all__ = ["DamagedLog", "Shelf", "fold", "load"]
+__all__ = ["DamagedLog", "Shelf", "fold", "load", "page_after"]
 
-_PAGE: Final = 10_000
+_PAGE: Final = 100
+_PAGE_BYTES: Final = 8 * 2**20
 
 
 class DamagedLog(Exception):
@@ -48,8 +50,9 @@ def load(reader: Reader, number: int) -> Book:
 
 def fold(book: Book, reader: Reader, number: int) -> None:
     """Take in the events that a book has not seen."""
+    page = _PAGE
     while True:
-        rows = reader.events(number, book.seq, _PAGE)
+        rows = reader.events(number, book.seq, page)
         for row in rows:
             head = link(book.head, row.body)
             if row.seq != book.seq + 1 or row.hash != head:
@@ -59,8 +62,14 @@ def fold(book: Book, reader: Reader, number: int) -> None:
             except InputError as error:
                 raise DamagedLog(f"event {row.seq}: {error}") from error
             book.seq, book.head = row.seq, head
-        if len(rows) < _PAGE:
+        if len(rows) < page:
             return
+        page = page_after(rows, _PAGE)
+
+
+def page_after(rows: Sequence[Row], most: int) -> int:
+    """Return how many rows like these to read next: a page is measured in bytes, too."""
+    return max(1, min(most, _PAGE_BYTES * len(rows) // sum(len(row.body) for row in rows)))
 
 
 def _decode(row: Row) -> Event:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
 
 from handrail.policies.inspection import accounts, estimates, theta
 from handrail.service.answers import action_of, answer, moment
 from handrail.service.book import Book
 from handrail.service.events import Decided, FellBack, Rewarded, decode
 from handrail.service.messages import Action
+from handrail.service.shelf import page_after
 from handrail.service.shown import (
     BudgetPoint,
     BudgetView,
@@ -28,6 +32,11 @@ __all__ = [
     "policy_view",
     "sampled",
 ]
+
+_FEW: Final = 20
+_MANY: Final = 500
+"""Rounds that are read at once: at first, and at most."""
+_PAGE_BYTES: Final = 8 * 2**20
 
 
 def policy_view(book: Book) -> PolicyView:
@@ -58,7 +67,27 @@ def policy_view(book: Book) -> PolicyView:
     )
 
 
-def decision_page(book: Book, rows: Iterable[Row], limit: int) -> DecisionPage:
+def decision_page(book: Book, reader: Reader, number: int, after: int, limit: int) -> DecisionPage:
+    """Return decisions of rounds after one, up to a limit, and what came of each.
+
+    A page ends early where rounds are large (they may hold all of their candidates), so that
+    reading it takes little memory.
+    """
+    views: list[DecisionView] = []
+    page, size = _FEW, 0
+    while len(views) < limit and size < _PAGE_BYTES:
+        first = after + len(views) + 1
+        rows = reader.rounds(number, first, first + min(page, limit - len(views)) - 1)
+        if not rows:
+            break
+        views += _decisions(book, rows)
+        size += sum(len(row.body) for row in rows)
+        page = page_after(rows, _MANY)
+    more = bool(views) and views[-1].round < book.policy.round
+    return DecisionPage(decisions=views, next=views[-1].round if more else None)
+
+
+def _decisions(book: Book, rows: Iterable[Row]) -> list[DecisionView]:
     """Return decisions from the rows of their rounds; what came of each may follow much later."""
     decided: dict[int, Decided] = {}
     rewards: dict[int, Rewarded] = {}
@@ -71,12 +100,10 @@ def decision_page(book: Book, rows: Iterable[Row], limit: int) -> DecisionPage:
                 rewards[event.round] = event
             case FellBack() as event:
                 fell_back.add(event.round)
-    views = [
+    return [
         _decision(book, event, rewards.get(number), number in fell_back)
         for number, event in decided.items()
     ]
-    more = len(views) == limit and views[-1].round < book.policy.round
-    return DecisionPage(decisions=views, next=views[-1].round if more else None)
 
 
 def _decision(book: Book, event: Decided, reward: Rewarded | None, fell_back: bool) -> DecisionView:
@@ -111,7 +138,8 @@ def sampled(reader: Reader, number: int, first: int, last: int, points: int) -> 
         for row in reader.rounds(number, each, each):
             event = decode(row.body)
             if isinstance(event, Decided):
-                found.append(event)
+                slim = msgspec.structs.replace(event, features=None, base=None, candidates=None)
+                found.append(slim)
     return found
 
 

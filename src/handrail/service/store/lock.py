@@ -45,6 +45,10 @@ class ServerLock:
     """
 
     def __init__(self, database: Path) -> None:
+        if database.stat().st_nlink > 1:  # the lock, and SQLite's own files, go by the name
+            raise InputError(
+                "database", f"{database} has another name as well", "remove the other hard link"
+            )
         path = database.with_name(database.name + ".lock")
         try:
             self._handle: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
