@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,13 +34,22 @@ class FaultyStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._turn = threading.Lock()
         self.shared = store.shared
         self.faults: deque[Fault | None] = deque()
         self.reads: Callable[[Reader], None] | None = None
 
     @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let transactions wait until the block ends."""
+        with self._turn:
+            yield
+
+    @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Begin a transaction."""
+        with self._turn:
+            pass
         fault = self.faults.popleft() if self.faults else None
         if fault == "before":
             raise StoreUnavailable("away, before anything was written")

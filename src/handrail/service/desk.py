@@ -51,6 +51,9 @@ __all__ = ["Desk"]
 _LOG: Final = logging.getLogger("handrail.service")
 _T = TypeVar("_T")
 
+_STALL_SECONDS: Final = 15.0
+"""A batch that takes longer has met a disk or a database that neither works nor fails."""
+
 
 class Desk:
     """Serves requests on policies, in the order in which they come.
@@ -85,6 +88,7 @@ class Desk:
         self._keeper = Keeper(store, self._shelf, self.limits)
         self._used: set[int] = set()
         self._open = False
+        self._busy: float | None = None
         self.broken: BaseException | None = None
         self.batches = 0
         self.commit_seconds = 0.0
@@ -109,7 +113,9 @@ class Desk:
     @property
     def ready(self) -> bool:
         """Whether requests are served, and the database takes what they change."""
-        return self._open and self.reachable
+        busy = self._busy
+        stalled = busy is not None and time.monotonic() - busy > _STALL_SECONDS
+        return self._open and self.reachable and not stalled
 
     @property
     def reachable(self) -> bool:
@@ -293,6 +299,7 @@ class Desk:
     def _turn(self) -> bool:
         """Serve a batch and see to what is due; return whether to go on."""
         batch, last = self._gather()
+        self._busy = time.monotonic()
         if batch:
             self._serve(batch)
         if self.broken is None:
@@ -304,6 +311,7 @@ class Desk:
                 raise
             except Exception:  # only the next start takes longer
                 _LOG.exception("a snapshot could not be taken")
+        self._busy = None
         return not last and self.broken is None
 
     def _gather(self) -> tuple[list[Task], bool]:

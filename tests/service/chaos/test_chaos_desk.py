@@ -92,6 +92,22 @@ def test_what_only_looks_does_not_show_that_writing_works(store: FaultyStore) ->
     with_desk(store, story)
 
 
+def test_a_database_that_neither_works_nor_fails_makes_it_not_ready(
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(desk: Desk) -> None:
+        with store.held():
+            asked = asyncio.ensure_future(desk.decide("shop", [DecideRequest()]))
+            assert desk.ready
+            monkeypatch.setattr("handrail.service.desk._STALL_SECONDS", 0.01)
+            await eventually(lambda: not desk.ready)
+            assert not asked.done()
+        assert (await asked)[0].round == 1
+        await eventually(lambda: desk.ready)
+
+    with_desk(store, story)
+
+
 def test_reading_that_fails_is_tried_too(store: FaultyStore) -> None:
     def away(_: Reader) -> None:
         raise StoreUnavailable("away")
