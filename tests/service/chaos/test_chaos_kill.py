@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from service_load import Ledger, Load, create_policies
-from service_processes import Server, seeded
+from service_processes import Server, child_environment, seeded
 from service_truth import audit, check, finish, fold_again, repeat
 
 OFTEN = {"limits": {"snapshot_every": 50}}
@@ -46,3 +49,30 @@ def test_killed_under_load(kills: int, seed: int, tmp_path: Path) -> None:
         assert len(ledger.calls) > 100 * kills
         assert fold_again(database, heads) > 0
         audit(database)
+
+
+@pytest.mark.long
+def test_killed_while_it_makes_its_database(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with seeded(10) as rng:
+        for turn in range(10):
+            database = str(tmp_path / f"{turn}.db")
+            for _ in range(2):
+                with Server(database, log) as server:
+                    threading.Event().wait(rng.uniform(0.2, 1.5))
+                    server.kill()
+            made = subprocess.run(
+                [
+                    *(sys.executable, "-m", "handrail", "keys", "create"),
+                    *("--role", "admin", "--database", database),
+                ],
+                env=child_environment(),
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            found = re.search(r"hr_\w+", made.stdout)
+            assert found is not None
+            if turn == 0:
+                with Server(database, log, found[0]) as server:
+                    create_policies(server.ready())
