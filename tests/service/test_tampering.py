@@ -368,3 +368,29 @@ def test_no_more_findings_are_kept_than_somebody_reads(log: list[Row]) -> None:
     found = audit(chained(said))
     assert len(found.findings) == 20
     assert found.wrong > 20
+
+
+def test_what_a_guards_answer_was_called() -> None:
+    """The caller plays what is named, so a name that is not the event's is an unsafe answer."""
+    created = request("p", "GUARD", "guard", alpha=0.6, baseline_mean=0.3)
+    rows = Writer(MemoryStore(), created, seed=14).play(20).rows()
+    assert audit(rows).findings == []
+    for index in places(rows, Decided):
+        event = decoded(rows)[index]
+        assert isinstance(event, Decided)
+        baseline = created.baseline if event.baseline is None else event.baseline
+        other = "risky" if event.event == "baseline" else baseline
+        found = forged(rows, index, changed(event, named=other)).findings
+        assert [each.seq for each in found][:1] == [index + 1]
+
+
+def test_who_led_and_how_many_were_safe(rich: list[Row]) -> None:
+    for index in places(rich, Decided, explored=True):
+        event = decoded(rich)[index]
+        assert isinstance(event, Decided)
+        kind = "safe" if event.event == "optimistic" else "optimistic"
+        for fields in ({"event": kind}, {"safe": 0}, {"leader": (event.action + 1) % 5}):
+            if fields == {"leader": event.leader} or ("leader" in fields and event.event == "safe"):
+                continue
+            found = forged(rich, index, changed(event, **fields)).findings
+            assert [each.seq for each in found][:1] == [index + 1], fields

@@ -1,0 +1,110 @@
+"""What a request can make the service compute, read or lock has an end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import handrail
+from handrail.service.definition import define
+from handrail.service.desk import Desk
+from handrail.service.limits import Limits
+from handrail.service.messages import CreateRequest, DecideRequest
+from handrail.service.store.open import open_store
+
+
+def made(gap: Any) -> CreateRequest:
+    return CreateRequest(
+        name="shop",
+        algorithm="HANDRAILT",
+        arms=2,
+        baseline=0,
+        baseline_mean=0.5,
+        baseline_lower=0.3,
+        alpha=0.1,
+        delta=0.05,
+        reward_range=(0.0, 1.0),
+        checkpoint_gap=gap,
+    )
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        {"law": "zipf", "args": [1.0000001]},  # whose quantiles eat all memory there is
+        {"law": "studentized_range", "args": [3, 1]},
+        {"law": "poisson", "args": [1e12]},
+        {"law": "poisson", "args": ["many"]},
+        {"law": "poisson", "args": [5], "kwds": {"loc": 1e300}},
+        {"law": "poisson", "args": [5], "more": 1},
+        {"law": ["poisson"]},
+        {},
+    ],
+    ids=str,
+)
+def test_laws_that_may_take_for_ever_are_refused(gap: dict[str, Any]) -> None:
+    with pytest.raises(handrail.InputError) as caught:
+        define(made(gap), Limits())
+    assert caught.value.field == "checkpoint_gap"
+
+
+@pytest.mark.parametrize(
+    "gap", [{"law": "poisson", "args": [50]}, {"law": "geom", "args": [0.1]}, 7, [5.0, 9.0, 6.0]]
+)
+def test_other_gaps_are_served(gap: Any) -> None:
+    definition, _ = define(made(gap), Limits())
+    assert definition["parameters"]["checkpoint_gap"] == gap
+
+
+def test_a_page_of_large_rounds_ends_early_and_the_next_goes_on(tmp_path: Path) -> None:
+    created = CreateRequest(
+        name="shop",
+        algorithm="CLUCB2",
+        dim=50,
+        keep_candidates=True,
+        alpha=0.1,
+        delta=0.05,
+        reward_range=(0.0, 1.0),
+        theta_bound=1.0,
+        feature_bound=1.0,
+    )
+    rows = [[0.001 * (i % 7)] * 50 for i in range(1500)]  # some 700 kB a round
+    asked = DecideRequest(features=rows, baseline=1, baseline_mean=0.4)
+
+    async def run() -> None:
+        desk = Desk(open_store(str(tmp_path / "log.db"), exclusive=True))
+        await desk.start()
+        await desk.create(created)
+        for _ in range(40):
+            await desk.decide("shop", [asked])
+        seen: list[int] = []
+        after: int | None = 0
+        pages = 0
+        while after is not None:
+            page = await desk.decisions("shop", after, 1000)
+            seen += [each.round for each in page.decisions]
+            after, pages = page.next, pages + 1
+        assert seen == list(range(1, 41))
+        assert pages > 1
+        small = await desk.decisions("shop", 38, 1)
+        assert ([each.round for each in small.decisions], small.next) == ([39], 39)
+        assert (await desk.decisions("shop", 40, 10)).next is None
+        budget = await desk.budget("shop", 0, 1)
+        assert [point.round for point in budget.points] == [40]
+        await desk.stop(10.0)
+
+    asyncio.run(run())
+
+
+def test_a_file_with_two_names_is_not_served(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    open_store(str(path)).close()
+    (tmp_path / "other.db").hardlink_to(path)
+    for name in ("log.db", "other.db"):
+        with pytest.raises(handrail.InputError, match="another name"):
+            open_store(str(tmp_path / name), exclusive=True)
+    (tmp_path / "other.db").unlink()
+    open_store(str(path), exclusive=True).close()
