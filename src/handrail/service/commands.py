@@ -24,6 +24,7 @@ from handrail.service.rounds import Asked, ask, check, decide, fingerprint
 from handrail.service.session import Session
 
 __all__ = [
+    "active",
     "add_arm",
     "archive",
     "change_mode",
@@ -36,7 +37,7 @@ __all__ = [
 
 def create(session: Session, request: CreateRequest) -> Book:
     """Create a policy."""
-    definition, _ = define(request, session.limits)
+    definition, made = define(request, session.limits)
     row = session.log.add_policy(request.name)
     if row is None:
         raise Problem(
@@ -48,13 +49,15 @@ def create(session: Session, request: CreateRequest) -> Book:
     created = Created(
         at=session.now, policy=new_name(16), definition=definition, handrail=__version__
     )
-    book = Book(created)
+    book = Book(created, made.policy)
+    book.names, book.notes = made.names, made.notes
     session.open_book(row, book)
     session.write(book, created)
     return book
 
 
-def _active(book: Book) -> Book:
+def active(book: Book) -> Book:
+    """Return a policy's book if it may still change."""
     if book.archived:
         raise Problem(409, "the policy is archived", field="policy", remedy="create another one")
     return book
@@ -62,7 +65,7 @@ def _active(book: Book) -> Book:
 
 def change_mode(session: Session, book: Book, mode: Mode) -> Book:
     """Change a policy's mode."""
-    if _active(book).mode != mode:
+    if active(book).mode != mode:
         event = ModeChanged(at=session.time(book), mode=mode)
         book.apply(event)
         session.write(book, event)
@@ -80,7 +83,7 @@ def archive(session: Session, book: Book) -> Book:
 
 def report_checkpoint(session: Session, book: Book) -> int:
     """Report that the round decided last was a checkpoint; return how many there were."""
-    event = Checkpoint(at=session.time(_active(book)))
+    event = Checkpoint(at=session.time(active(book)))
     passed = book.policy.checkpoint()
     book.count(event)
     session.write(book, event)
@@ -89,7 +92,7 @@ def report_checkpoint(session: Session, book: Book) -> int:
 
 def add_arm(session: Session, book: Book, request: ArmRequest) -> Action:
     """Add an arm; return its name."""
-    _active(book)
+    active(book)
     if (book.names is None) != (request.name is None):
         reason = "these arms have no names" if book.names is None else "is required"
         raise InputError("name", reason, "name new arms as those of the creation")
@@ -104,7 +107,7 @@ def add_arm(session: Session, book: Book, request: ArmRequest) -> Action:
 
 def retire_arm(session: Session, book: Book, arm: str) -> Action:
     """Retire an arm, by its name or its index."""
-    _active(book)
+    active(book)
     named: Action = int(arm) if book.names is None and arm.isdecimal() else arm
     index = index_of("arm", named, book.names)
     if book.policy.is_retired(index):
@@ -123,7 +126,7 @@ def decide_all(
     session: Session, book: Book, requests: list[DecideRequest], batch: bool = False
 ) -> list[Answer]:
     """Decide rounds in their order: all of them, or none; problems of a batch say which."""
-    _active(book)
+    active(book)
     if len(requests) == 1 and not batch:
         return [_decide(session, book, requests[0], None)]
     asked: list[Asked | None] = []

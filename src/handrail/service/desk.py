@@ -7,6 +7,7 @@ fewer commits each of them pays for (group commit). Nothing is answered before i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -98,6 +99,7 @@ class Desk:
     async def start(self) -> None:
         """Compile the rules and start to serve."""
         self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
         await asyncio.to_thread(warm)
         self._thread.start()
         self._open = True
@@ -108,7 +110,9 @@ class Desk:
         if not self._thread.is_alive():
             return
         self._queue.put(None)
-        await asyncio.to_thread(self._thread.join, grace)
+        # Not in a thread of the pool: reads that hang may have taken them all.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), grace)
 
     @property
     def ready(self) -> bool:
@@ -141,18 +145,26 @@ class Desk:
         )
 
     async def policies(self, after: str, limit: int, only: str | None) -> PolicyPage:
-        """Return policies in the order of their names."""
+        """Return policies in the order of their names.
 
-        def work(session: Session) -> PolicyPage:
-            rows = session.log.policies(after, limit + 1)
-            if only is not None:
-                found = session.log.find(only)
-                rows = [found] if found is not None and only > after else []
-            shown = [views.policy_view(session.book(row.name)) for row in rows[:limit]]
-            following = rows[limit - 1].name if len(rows) > limit else None
-            return PolicyPage(policies=shown, next=following)
+        Each is loaded in a turn of its own, so that decisions do not wait for all of them.
+        """
 
-        return await self._submit(None, work)
+        def names(reader: Reader) -> list[str]:
+            if only is None:
+                return [row.name for row in reader.policies(after, limit + 1)]
+            return [only] if only > after and reader.find(only) is not None else []
+
+        found = await self._read(names)
+        page = PolicyPage(policies=[], next=found[limit - 1] if len(found) > limit else None)
+        for name in found[:limit]:
+            try:
+                page.policies.append(await self.show(name))
+            except Problem as problem:
+                if not self.reachable:
+                    raise
+                page.unreadable[name] = problem.reason
+        return page
 
     async def show(self, name: str) -> PolicyView:
         """Return a policy."""
@@ -295,6 +307,10 @@ class Desk:
                 pass
         except BaseException as error:  # requests would wait for ever, and nobody would know why
             self._break([], error)
+        finally:
+            assert self._loop is not None
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                self._loop.call_soon_threadsafe(self._ended.set)
 
     def _turn(self) -> bool:
         """Serve a batch and see to what is due; return whether to go on."""

@@ -103,10 +103,11 @@ class Keeper:
     def _save(self, books: list[tuple[int, Book]]) -> None:
         try:
             for number, book in books:
+                # Whatever becomes of it, the next one is not due before as many events again.
+                book.saved = book.seq
                 snapshot = take(book)
                 with self._store.writing() as log:
                     log.put_snapshot(number, snapshot, _KEPT)
-                book.saved = snapshot.seq
         except StoreUnavailable as error:
             _LOG.warning("a snapshot could not be written: %s", error)
 

@@ -7,6 +7,7 @@ from typing import Literal
 from handrail.errors import InputError
 from handrail.policies.identity import Identity, parse_id
 from handrail.service.book import Book
+from handrail.service.commands import active
 from handrail.service.events import FellBack, Rewarded
 from handrail.service.history import history, keyed_decision
 from handrail.service.messages import FallbackAnswer, RewardAnswer, RewardRequest, RewardStatus
@@ -30,7 +31,7 @@ def reward_all(
     session: Session, book: Book, requests: list[RewardRequest], batch: bool
 ) -> list[RewardAnswer]:
     """Take rewards in; each gets an answer of its own, but bad input refuses them all."""
-    _active(book)
+    active(book)
     named = []
     for position, request in enumerate(requests):
         try:
@@ -46,11 +47,6 @@ def reward_all(
     if not batch:
         _raise(answers[0])
     return answers
-
-
-def _active(book: Book) -> None:
-    if book.archived:
-        raise Problem(409, "the policy is archived", field="policy", remedy="create another one")
 
 
 def _raise(answer: RewardAnswer) -> None:
@@ -75,6 +71,8 @@ def _status(session: Session, book: Book, identity: Identity, reward: float) -> 
     policy = book.policy
     if identity.policy != book.identity or identity.round > policy.round:
         return "unknown"
+    if not identity.awaits_reward:
+        return "ignored"
     if not policy.waits(identity):
         return _settled(session, book, identity, reward)
     before = policy.waiting_reward(identity.round)
@@ -105,7 +103,7 @@ def _settled(session: Session, book: Book, identity: Identity, reward: float) ->
 
 def fall_back(session: Session, book: Book, decision: str) -> FallbackAnswer:
     """Take in that the caller played the baseline after all; `key:...` names a decision by key."""
-    _active(book)
+    active(book)
     if decision.startswith("key:"):
         event = keyed_decision(session, book, decision.removeprefix("key:"))
         if event is None:

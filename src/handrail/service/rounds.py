@@ -44,7 +44,10 @@ class Asked(NamedTuple):
 
 def fingerprint(request: DecideRequest) -> str:
     """Return a digest of all that a request says, for one that comes again with the same key."""
-    return hashlib.sha256(msgspec.msgpack.encode(request)).hexdigest()[:16]
+    # Only what is said: a field that a later version adds does not change it.
+    fields = msgspec.structs.asdict(request).items()
+    said = {name: value for name, value in fields if value is not None}
+    return hashlib.sha256(msgspec.msgpack.encode(said)).hexdigest()[:16]
 
 
 def ask(book: Book, request: DecideRequest, limits: Limits) -> Asked:
@@ -96,7 +99,7 @@ def digest_of(names: list[str] | None, rows: Floats) -> str:
     digest = hashlib.sha256(rows.tobytes())
     if names is not None:
         digest.update("\0".join(names).encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:32]
 
 
 def _short(field: str, action: Action, limits: Limits) -> Action:

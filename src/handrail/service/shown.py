@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from handrail.service.messages import Action, Event, Mode, Served
 
 __all__ = [
@@ -52,6 +54,8 @@ class PolicyPage(Served):
     """Policies, in the order of their names."""
 
     policies: list[PolicyView]
+    unreadable: dict[str, str] = msgspec.field(default_factory=dict)
+    """Policies that cannot be shown, and why: a log that is damaged."""
     next: str | None = None
     """What to pass as `after` for the next page."""
 
