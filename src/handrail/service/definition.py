@@ -18,7 +18,7 @@ __all__ = ["Made", "check_name", "check_names", "define", "index_of", "make"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LAWS: Final = (
-    *("binom", "expon", "gamma", "geom", "lognorm", "nbinom", "norm"),
+    *("binom", "expon", "gamma", "geom", "lognorm", "norm"),
     *("poisson", "randint", "uniform", "weibull_min"),
 )
 """Laws of gaps whose quantiles take no time, whatever their parameters."""

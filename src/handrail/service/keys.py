@@ -13,7 +13,7 @@ from typing import Final
 from handrail.errors import InputError, nearest
 from handrail.service.store.protocol import KeyRow
 
-__all__ = ["ROLES", "Keyring", "key_id", "new_key", "permits"]
+__all__ = ["ROLES", "Keyring", "new_key"]
 
 ROLES: Final = ("decide", "reward", "read", "admin")
 """An admin may do everything, any other role only what it is named after."""
@@ -65,38 +65,6 @@ def new_key(role: str, policy: str | None = None, now: int | None = None) -> tup
     return f"hr_{row.id}_{secret}", row
 
 
-def key_id(token: str) -> str | None:
-    """Return the id in a key, which is no secret; None for what is no key at all."""
-    found = _KEY.fullmatch(token)
-    return None if found is None else found[1]
-
-
-def permits(key: KeyRow, role: str, policy: str | None) -> bool:
-    """Say whether a key is good for something.
-
-    Parameters
-    ----------
-    key : KeyRow
-        What `Keyring.check` returned.
-    role : str
-        The role that is needed.
-    policy : str or None
-        The policy it is about; None for what is about no policy, or about all of them.
-
-    Returns
-    -------
-    bool
-        Whether the role fits and the policy is within the key's scope.
-
-    Examples
-    --------
-    >>> _, row = new_key("admin", policy="front-page")
-    >>> permits(row, "decide", "front-page"), permits(row, "decide", None)
-    (True, False)
-    """
-    return key.role in (role, "admin") and key.policy in (None, policy)
-
-
 class Keyring:
     """Keys by id.
 
@@ -108,10 +76,6 @@ class Keyring:
 
     def __init__(self, rows: Iterable[KeyRow] = ()) -> None:
         self._rows = {row.id: row for row in rows}
-
-    def __contains__(self, id: object) -> bool:
-        """Say whether there is a key of this id, be it revoked."""
-        return id in self._rows
 
     def __len__(self) -> int:
         """Return how many keys open something."""
