@@ -43,7 +43,7 @@ def test_killed_under_load(kills: int, seed: int, tmp_path: Path) -> None:
                         heads = check(asker, ledger)
                         break
                 with Load([server], ledger, f"{rng.random()}") as load:
-                    load.until_answered(rng.randrange(1, 800))
+                    load.until_answered(rng.randrange(1, 500))
                     threading.Event().wait(rng.random() * 0.01)  # not only right after an answer
                     server.kill()
         assert len(ledger.calls) > 100 * kills
