@@ -284,6 +284,24 @@ def test_the_write_ahead_log_stays_small(path: Path, monkeypatch: pytest.MonkeyP
     store.close()
 
 
+def test_a_server_that_is_killed_often_has_a_small_write_ahead_log(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with child(WRITER, path) as writer:
+        for _ in range(100):
+            line(writer)
+        writer.kill()
+        writer.wait()
+    size = path.stat().st_size
+    monkeypatch.setattr("handrail.service.store.sqlite._CHECKPOINT_PAGES", 50)
+    store = opened(path, exclusive=True)
+    with store.writing() as transaction:
+        (policy,) = transaction.policies()
+        assert len(transaction.events(policy.number)) >= 100
+    assert path.stat().st_size > size  # the pages are where they belong
+    store.close()
+
+
 def test_rounds_are_found_by_their_index(path: Path) -> None:
     store = opened(path)
     asked: list[str] = []

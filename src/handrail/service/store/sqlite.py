@@ -13,7 +13,7 @@ from typing import Final
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.protocol import StoreBroken, StoreUnavailable
 from handrail.service.store.sqlite_file import WAIT_SECONDS, connect
-from handrail.service.store.sqlite_rows import SqliteReader, SqliteWriter
+from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
 
 __all__ = ["SqliteStore", "judge"]
 
@@ -48,6 +48,7 @@ class SqliteStore:
         # What a large transaction or a long read made of the write-ahead log is given back.
         self._connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
         self._writer = SqliteWriter(self._connection)
+        self._writer.pages = self._left_pages()
         self._readers: list[sqlite3.Connection] = []
         self._closed = False
         self._broken: str | None = None
@@ -125,6 +126,16 @@ class SqliteStore:
                 self._readers.pop().close()
             if self._lock is not None:
                 self._lock.release()
+
+    def _left_pages(self) -> int:
+        """Return how many pages a server that was killed left in the write-ahead log.
+
+        One that is killed again and again may never come to move any by what it wrote itself.
+        """
+        try:
+            return self._path.with_name(f"{self._path.name}-wal").stat().st_size >> PAGE_BITS
+        except OSError:
+            return 0
 
     def _identity(self) -> tuple[int, int] | None:
         """Return what tells the file from another one of its name."""

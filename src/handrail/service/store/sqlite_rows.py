@@ -9,14 +9,14 @@ from typing import Final
 from handrail.service.store.migrations import SEQ_BITS
 from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
 
-__all__ = ["SqliteReader", "SqliteWriter"]
+__all__ = ["PAGE_BITS", "SqliteReader", "SqliteWriter"]
 
 _SEQS: Final = (1 << SEQ_BITS) - 1
 _ROW: Final = "seq, round, body, hash"
 _INSERT: Final = "INSERT INTO events (id, round, body, hash) VALUES"
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
-_PAGE_BITS: Final = 12
+PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
 """Bytes of a row besides its body: the hash, its place, the index."""
 
@@ -180,7 +180,7 @@ class SqliteWriter(SqliteReader):
             values += (first + seq, round_, body, hash_)
         # A page of the table, one of its index, one more now and then, and those that fill up.
         written = sum([len(row[2]) for row in rows]) + _OVERHEAD * len(rows)
-        self.pages += 3 + (written >> _PAGE_BITS)
+        self.pages += 3 + (written >> PAGE_BITS)
 
     def remember(self, policy: int, key: str, seq: int, at: int) -> None:
         """Keep an idempotency key; one that was kept before gives way."""
@@ -210,7 +210,7 @@ class SqliteWriter(SqliteReader):
             "WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (first, first, first + _SEQS, keep),
         )
-        self.pages += 2 + (len(snapshot.body) >> _PAGE_BITS)
+        self.pages += 2 + (len(snapshot.body) >> PAGE_BITS)
 
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
