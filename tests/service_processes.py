@@ -167,12 +167,14 @@ class Server:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        ended = self.process.poll()
         self.process.kill()
         self.process.wait()
         self._reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()
         if error is not None and self._log.exists():
+            print("the server was running" if ended is None else f"the server ended: {ended}")
             print(f"the last lines of {self._log.name}:\n{self._log.read_text()[-3000:]}")
 
     def listening(self) -> Server:
