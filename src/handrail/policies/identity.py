@@ -3,7 +3,9 @@
 A decision's id is ``policy-copy-round-kind``: the policy's own random name, kept for life; a random
 name of this copy of it in memory, new after loading, copying or forking; the round; and whether a
 reward is awaited (`r`) or not (`b`, a baseline round). So a copy restored from a backup never
-repeats an id that the original gave out after the backup was made.
+repeats an id that the original gave out after the backup was made. Where strangers may report
+rewards, the copy's name is followed by a random tag of the decision: who has seen one id can guess
+no other.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from handrail.errors import InputError
 __all__ = ["COPY_NAME", "POLICY_NAME", "Identity", "decision_id", "new_name", "parse_id", "process"]
 
 POLICY_NAME: Final = re.compile(r"[0-9a-f]{16}")
-COPY_NAME: Final = re.compile(r"[0-9a-f]{8}")
+COPY_NAME: Final = re.compile(r"[0-9a-f]{8}(?:[0-9a-f]{16})?")
 _PATTERN: Final = re.compile(
     rf"({POLICY_NAME.pattern})-({COPY_NAME.pattern})-([1-9][0-9]{{0,18}})-([rb])"
 )

@@ -21,6 +21,9 @@ class Logged(Outcomes):
     def take_name(self, name: str) -> None:
         """Go by a name that a log knows this policy by; ids of decisions begin with it.
 
+        From now on they also have a random tag each: who reports on decisions of a log may be a
+        stranger to the one who asked for them.
+
         Parameters
         ----------
         name : str
@@ -29,6 +32,7 @@ class Logged(Outcomes):
         if POLICY_NAME.fullmatch(name) is None:
             raise InputError("name", f"{name!r} is no policy's name", "pass 16 hexadecimal digits")
         self._become(name)
+        self._tagged = True
 
     def replay(self, played: Played) -> None:
         """Count a round that was decided before, as `decide` did, without deciding again.
@@ -70,6 +74,26 @@ class Logged(Outcomes):
         """
         found = self._state.open.get(identity.round)
         return found is not None and found.token == identity.copy
+
+    def said_played(self, number: int) -> bool:
+        """Say whether the action of a round that waits was said to be played.
+
+        Parameters
+        ----------
+        number : int
+            A round that waits.
+        """
+        return self._state.open[number].said
+
+    def fell_back(self, number: int) -> bool:
+        """Say whether a fallback was reported of a round that waits.
+
+        Parameters
+        ----------
+        number : int
+            A round that waits.
+        """
+        return bool(self._state.open[number].fallen)
 
     def waiting_reward(self, number: int) -> float | None:
         """Return a reward that waits for its window to close, in inner units.

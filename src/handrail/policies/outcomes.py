@@ -37,6 +37,8 @@ class Outcomes:
     _state: State
     _origin: Origin
     _lock: threading.Lock
+    _tagged = False
+    """Whether ids of decisions have a random tag."""
 
     def learn(self, decision: Decision | Identity | str, reward: float) -> Status:
         """Take the reward of a decision into account; late, and out of order, is fine.

@@ -157,8 +157,9 @@ class Policy(Logged):
             given = self._given(proposal, features, baseline, baseline_mean, true_means, hold)
             if self._process is not process():
                 self._copy, self._process = new_name(8), process()
-            choice = self._state.decide(given, self._copy)
-            return Decision(self._origin, self._copy, self._state.round, choice, given)
+            token = self._copy + new_name(16) if self._tagged else self._copy
+            choice = self._state.decide(given, token)
+            return Decision(self._origin, token, self._state.round, choice, given)
 
     def explain(
         self,

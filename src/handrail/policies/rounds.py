@@ -16,7 +16,7 @@ from handrail.policies.names import Action, action_name
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
 
-__all__ = ["NO_TRUTH", "Round", "bad_features", "check_features", "check_round"]
+__all__ = ["NO_TRUTH", "Round", "bad_features", "check_features", "check_round", "mean_of_round"]
 
 NO_TRUTH: Final = np.zeros(0)
 """Stands for true means nobody needs."""
@@ -78,7 +78,7 @@ def check_round(
             "leave it out of decide(), or tell every round's baseline_mean",
         )
     other = settings.baseline not in (None, played)
-    low, high = _mean(settings, baseline_mean, other)
+    low, high = mean_of_round(settings, baseline_mean, other)
     return Round(rows, played, low, high, truth, hold=hold)
 
 
@@ -110,11 +110,11 @@ def _guarded(
             f"{names[0]!r} is not the one whose mean is learned",
             "make a guard for each baseline",
         )
-    low, high = _mean(settings, baseline_mean, other)
+    low, high = mean_of_round(settings, baseline_mean, other)
     return Round(None, 0, low, high, NO_TRUTH, names, hold)
 
 
-def _mean(settings: Settings, baseline_mean: object, other: bool) -> tuple[float, float]:
+def mean_of_round(settings: Settings, baseline_mean: object, other: bool) -> tuple[float, float]:
     """Return where the baseline's mean lies; other: the agreed one is another action's."""
     known = settings.known
     if baseline_mean is not None:

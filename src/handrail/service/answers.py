@@ -64,4 +64,5 @@ def answer(book: Book, event: Decided, repeated: bool = False) -> Answer:
         reason=reason(book, event),
         awaits_reward=book.awaits_reward(event.event),
         repeated=repeated,
+        say_played=book.needs_word and book.awaits_reward(event.event),
     )

@@ -272,6 +272,7 @@ def _differs(name: str, event: Decided, said: float | None, due: float | None) -
 
 def _tally(book: Book) -> Tally:
     given: dict[str, Any] = book.definition["parameters"]
+    settings = book.policy._settings
     return Tally(
         book.units.low,
         book.units.scale,
@@ -281,13 +282,16 @@ def _tally(book: Book) -> Tally:
         given.get("default_reward"),
         fixed=not book.varies,
         baseline_known=book.baseline is not None,
+        edition=settings.edition,
+        needs_word=settings.needs_word,
+        one_mean=settings.one_mean,
     )
 
 
 def _compare(book: Book, tally: Tally) -> Iterable[str]:
     """Yield where the ledger is not what the events add up to."""
     row = book.policy._state.model.ledger[0]
-    for name in ("rounds", "plays", "pending", "rewards", "waiting"):
+    for name in ("rounds", "plays", "pending", "rewards", "waiting", "missed"):
         counted, count = int(row[name]), int(getattr(tally, name))
         if counted != count:
             yield f"the ledger has {counted} {name}, the events {count}"

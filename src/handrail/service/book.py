@@ -14,6 +14,7 @@ import numpy as np
 from handrail.conservative.baseline import FROM_REWARDS
 from handrail.errors import InputError
 from handrail.policies.identity import Identity, decision_id
+from handrail.policies.outcomes import Because
 from handrail.policies.played import Played
 from handrail.policies.policy import Policy
 from handrail.records import Floats
@@ -31,6 +32,9 @@ from handrail.service.events import (
     FellBack,
     ModeChanged,
     Rewarded,
+    SaidPlayed,
+    Upgraded,
+    reserved,
 )
 from handrail.service.messages import Action
 
@@ -74,17 +78,25 @@ class Book:
         The latest event and its hash.
     saved : int
         The event after which the latest snapshot was taken.
+    version : int
+        Of the log, so far: a log of version 1 goes on as version 2 after an `Upgraded`.
+    may_override : frozenset or None
+        What of the agreed a round may tell otherwise; None for policies of version 1, which may
+        all of it.
     """
 
     def __init__(self, created: Created, policy: Policy | None = None) -> None:
         definition = created.definition
+        self.version = created.version or 1
         self.names: list[str] | None = None
         self.notes: list[str] = []
         if policy is None:
-            policy, self.names, self.notes = make(definition)
+            policy, self.names, self.notes = make(definition, self.version)
         policy.take_name(created.policy)
         self.policy = policy
         self.definition = definition
+        told = definition.get("may_override")
+        self.may_override = None if told is None else frozenset(told)
         self.identity = created.policy
         self.mode: str = definition["mode"]
         self.archived = False
@@ -101,6 +113,7 @@ class Book:
         self.conservative = self.algorithm.conservative
         self.guard = self.algorithm.estimator == "none"
         self.learns_baseline = settings.lessons == FROM_REWARDS
+        self.needs_word = settings.needs_word
         self.varies = settings.actions is None and not self.guard
         self.needs_base = self.varies and self.learns_baseline
         self.baseline: Action | None = definition["parameters"].get("baseline")
@@ -132,13 +145,19 @@ class Book:
         event : Event
             The event that follows the latest one.
         """
+        unknown = reserved(event)
+        if unknown is not None:
+            raise InputError(unknown, "is not known to this handrail", "upgrade handrail")
         match event:
             case Decided():
                 self.policy.replay(self.played(event))
             case Rewarded():
                 self.policy.learn(self._waiting(event.round), event.reward)
+            case SaidPlayed():
+                self.policy.played(self._waiting(event.round))
             case FellBack():
-                self.policy.fall_back(self._waiting(event.round))
+                because: Because = "choice" if event.because == "choice" else "no-answer"
+                self.policy.fall_back(self._waiting(event.round), because)
             case Closed():
                 self.policy.close(self._waiting(event.round))
             case ArmAdded():
@@ -162,6 +181,8 @@ class Book:
                 self.margin = event.margin
             case ModeChanged():
                 self.mode = event.mode
+            case Upgraded():
+                self.version = event.version
             case Archived():
                 self.archived = True
             case ArmAdded():
@@ -215,6 +236,7 @@ class Book:
             "margin": self.margin,
             "names": self.names,
             "notes": self.notes,
+            "version": self.version,
         }
 
     def resume(self, state: dict[str, Any], seq: int, head: bytes) -> None:
@@ -226,5 +248,6 @@ class Book:
         self.margin = state["margin"]
         self.names = state["names"]
         self.notes = state["notes"]
+        self.version = state.get("version", 1)
         self.seq = self.saved = seq
         self.head = head

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Sequence
+
 from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.identity import new_name, parse_id
 from handrail.service.answers import answer
 from handrail.service.book import Book
-from handrail.service.definition import check_names, define, index_of
+from handrail.service.definition import LOG_VERSION, check_names, define, index_of, parts_of
 from handrail.service.events import (
     Archived,
     ArmAdded,
@@ -19,6 +22,7 @@ from handrail.service.events import (
 )
 from handrail.service.history import history, keyed_decision
 from handrail.service.messages import Action, Answer, ArmRequest, CreateRequest, DecideRequest, Mode
+from handrail.service.played import named_in, say_played
 from handrail.service.problems import Problem, from_input
 from handrail.service.rounds import Asked, ask, check, decide, fingerprint
 from handrail.service.session import Session
@@ -47,7 +51,13 @@ def create(session: Session, request: CreateRequest) -> Book:
             remedy="choose another name: archived policies keep theirs",
         )
     created = Created(
-        at=session.now, policy=new_name(16), definition=definition, handrail=__version__
+        at=session.now,
+        policy=new_name(16),
+        definition=definition,
+        handrail=__version__,
+        version=LOG_VERSION,
+        parts=parts_of(made.policy),
+        seed=secrets.randbits(53),
     )
     book = Book(created, made.policy)
     book.names, book.notes = made.names, made.notes
@@ -123,10 +133,16 @@ def retire_arm(session: Session, book: Book, arm: str) -> Action:
 
 
 def decide_all(
-    session: Session, book: Book, requests: list[DecideRequest], batch: bool = False
+    session: Session,
+    book: Book,
+    requests: list[DecideRequest],
+    batch: bool = False,
+    played: Sequence[str] = (),
 ) -> list[Answer]:
     """Decide rounds in their order: all of them, or none; problems of a batch say which."""
     active(book)
+    # Before the rounds: their windows may close what is said to be played.
+    say_played(session, book, named_in(played, requests), "played")
     if len(requests) == 1 and not batch:
         return [_decide(session, book, requests[0], None)]
     asked: list[Asked | None] = []

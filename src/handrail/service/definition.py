@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from handrail.errors import InputError, NoGuaranteeWarning
-from handrail.policies.make import make_policy
+from handrail.policies.catalogue import algorithm
 from handrail.policies.policy import Policy
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, CreateRequest
 
-__all__ = ["Made", "check_name", "check_names", "define", "index_of", "make"]
+__all__ = [
+    "LOG_VERSION",
+    "Made",
+    "check_name",
+    "check_names",
+    "define",
+    "index_of",
+    "make",
+    "parts_of",
+]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LAWS: Final = (
@@ -24,6 +34,7 @@ _LAWS: Final = (
 """Laws of gaps whose quantiles take no time, whatever their parameters."""
 _LARGEST: Final = 1e9
 _OWN: Final = ("name", "algorithm", "mode", "keep_candidates")
+LOG_VERSION: Final = 2
 
 
 class Made(NamedTuple):
@@ -47,17 +58,30 @@ def check_name(name: str, limits: Limits) -> None:
         )
 
 
-def define(request: CreateRequest, limits: Limits) -> tuple[dict[str, Any], Made]:
+def define(
+    request: CreateRequest, limits: Limits, version: int = LOG_VERSION
+) -> tuple[dict[str, Any], Made]:
     """Check a request to create a policy; return its definition and the policy."""
     check_name(request.name, limits)
     _check_size(request, limits)
     definition: dict[str, Any] = {name: getattr(request, name) for name in _OWN}
+    if version > 1:
+        definition["may_override"] = sorted(set(request.may_override or ()))
     definition["parameters"] = {
         name: msgspec.to_builtins(value)
         for name, value in msgspec.structs.asdict(request).items()
-        if name not in _OWN and value is not None
+        if name not in (*_OWN, "may_override") and value is not None
     }
-    return definition, make(definition)
+    if request.confirm is False:
+        raise InputError("confirm", "an answer may always be lost", "leave it out")
+    made = make(definition, version)
+    if definition.get("may_override") and made.policy._settings.known.fixed:
+        raise InputError(
+            "may_override",
+            "one mean that is learned or an interval holds for all rounds",
+            "leave it out",
+        )
+    return definition, made
 
 
 def _check_size(request: CreateRequest, limits: Limits) -> None:
@@ -101,9 +125,12 @@ def _check_law(gap: object) -> None:
         )
 
 
-def make(definition: dict[str, Any]) -> Made:
-    """Make the policy that a definition describes, with decisions that have to be confirmed."""
-    given = dict(definition["parameters"])
+def make(definition: dict[str, Any], version: int) -> Made:
+    """Make the policy that a definition of a log of this version describes.
+
+    Its decisions have to be confirmed.
+    """
+    given = {"confirm": True, **definition["parameters"]}
     names: list[str] | None = None
     if isinstance(given.get("arms"), list):
         names = list(given["arms"])
@@ -120,8 +147,13 @@ def make(definition: dict[str, Any]) -> Made:
         del given["baseline"]  # a name of rounds that name their actions
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NoGuaranteeWarning)
-        policy = make_policy(definition["algorithm"], **given, confirm=True)
+        policy = Policy(algorithm(definition["algorithm"]), given, edition=version)
     return Made(policy, names, [str(each.message) for each in caught])
+
+
+def parts_of(policy: Policy) -> dict[str, Any]:
+    """Return what a policy's definition means in this release, for all releases to come."""
+    return {"edition": policy._settings.edition, "algorithm": asdict(policy.algorithm)}
 
 
 def check_names(names: list[str]) -> None:

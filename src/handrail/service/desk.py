@@ -11,11 +11,12 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
 from handrail.errors import InputError
+from handrail.policies.outcomes import Because
 from handrail.service import commands, outcomes, views
 from handrail.service.book import Book
 from handrail.service.keeper import TRY_SECONDS, Keeper
@@ -29,6 +30,7 @@ from handrail.service.messages import (
     DecideRequest,
     FallbackAnswer,
     ModeRequest,
+    PlayedAnswer,
     RewardAnswer,
     RewardRequest,
 )
@@ -44,7 +46,7 @@ from handrail.service.store.protocol import (
     StoreBroken,
     StoreUnavailable,
 )
-from handrail.service.tasks import Task, away, resolve
+from handrail.service.tasks import CALLER, Task, away, resolve
 from handrail.service.warm import warm
 
 __all__ = ["Desk"]
@@ -208,25 +210,45 @@ class Desk:
         )
 
     async def decide(
-        self, name: str, requests: list[DecideRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[DecideRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[Answer]:
-        """Decide rounds: all of them, or none."""
+        """Decide rounds: all of them, or none; take in first what was played before."""
         return await self._on(
-            name, lambda session, book: commands.decide_all(session, book, requests, batch)
+            name, lambda session, book: commands.decide_all(session, book, requests, batch, played)
         )
 
     async def rewards(
-        self, name: str, requests: list[RewardRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[RewardRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[RewardAnswer]:
-        """Take rewards in."""
+        """Take rewards in, and first what was played before."""
         return await self._on(
-            name, lambda session, book: outcomes.reward_all(session, book, requests, batch)
+            name, lambda session, book: outcomes.reward_all(session, book, requests, batch, played)
         )
 
-    async def fallback(self, name: str, decision: str) -> FallbackAnswer:
+    async def played(self, name: str, decision: str) -> PlayedAnswer:
+        """Take in that a decision's action was played."""
+        return await self._on(name, lambda session, book: outcomes.played(session, book, decision))
+
+    async def played_all(self, name: str, decisions: list[str]) -> list[PlayedAnswer]:
+        """Take in which decisions' actions were played."""
+        return await self._on(
+            name, lambda session, book: outcomes.played_all(session, book, decisions)
+        )
+
+    async def fallback(
+        self, name: str, decision: str, because: Because = "no-answer"
+    ) -> FallbackAnswer:
         """Take in that the baseline was played after all."""
         return await self._on(
-            name, lambda session, book: outcomes.fall_back(session, book, decision)
+            name, lambda session, book: outcomes.fall_back(session, book, decision, because)
         )
 
     # -- what can be looked up -------------------------------------------------------------
@@ -297,7 +319,7 @@ class Desk:
             raise Problem(503, "too many requests wait", remedy="try again later")
         assert self._loop is not None
         future: asyncio.Future[_T] = self._loop.create_future()
-        self._queue.put(Task(name, work, future))
+        self._queue.put(Task(name, work, future, CALLER.get()))
         return future
 
     def _run(self) -> None:
@@ -382,6 +404,7 @@ class Desk:
                 session = Session(log, self._shelf, self.limits, now, shared=self._store.shared)
                 session.lock([task.name for task in batch if task.name is not None])
                 for task in batch:
+                    session.by = task.by
                     try:
                         task.outcome = task.work(session)
                     except Problem as problem:

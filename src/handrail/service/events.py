@@ -1,18 +1,22 @@
 """Events: what is written to a policy's log, in bytes for the log and in JSON for people.
 
 The first event creates the policy; its state is the fold of all that follow. An event is never
-changed or removed. Stored, an event is a MessagePack array that begins with its kind; fields are
-only ever added at the end, with a default, so that old logs stay readable. `to_json` and
-`from_json` lose nothing: the same event is the same bytes again.
+changed or removed. Stored, an event is a MessagePack array that begins with its kind. Fields are
+only ever added at the end, and null stands for "not said": nulls at the end that the first version
+did not have are left out, so that an event of an old log is the same bytes in every release.
+`to_json` and `from_json` lose nothing either.
+
+Version 2 of the log says who caused an event (`by`), what the algorithm's name meant (`parts`),
+what a round told and overrode, and what was played. A log of version 1 goes on with `Upgraded`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 
-from handrail.service.messages import Action
+from handrail.service.messages import Action, Mean
 
 __all__ = [
     "Archived",
@@ -26,10 +30,14 @@ __all__ = [
     "FellBack",
     "ModeChanged",
     "Rewarded",
+    "SaidPlayed",
+    "Upgraded",
     "decode",
     "encode",
     "from_json",
     "kind",
+    "later_fields",
+    "reserved",
     "round_of",
     "to_json",
 ]
@@ -42,11 +50,30 @@ class _Event(msgspec.Struct, array_like=True, gc=False, kw_only=True):
 
 
 class Created(_Event, tag="created", kw_only=True):
-    """The policy was made; `policy` is the name in its decisions' ids."""
+    """The policy was made; `policy` is the name in its decisions' ids.
+
+    `definition` is what was asked for, `parts` what that meant when it was asked: the algorithm's
+    parts, all parameters, and the edition of the rules. `seed` is the policy's own, for selections
+    that draw.
+    """
 
     policy: str
     definition: dict[str, Any]
     handrail: str
+    version: int | None = None
+    by: str | None = None
+    parts: dict[str, Any] | None = None
+    seed: int | None = None
+    credit: float | None = None
+    metrics: dict[str, Any] | None = None
+
+
+class Upgraded(_Event, tag="upgraded", kw_only=True):
+    """The log goes on in another version."""
+
+    version: int
+    handrail: str
+    by: str | None = None
 
 
 class Decided(_Event, tag="decided", kw_only=True):
@@ -57,7 +84,10 @@ class Decided(_Event, tag="decided", kw_only=True):
     `mean` and `promise` are the ledger's numbers, in units where means lie in [0, 1]: with them
     the fold gives the same bits. `features` are the chosen action's, `base` the baseline's where
     they are needed, as the user gave them. `named` is the action's name where the round named
-    it, `baseline` the round's baseline where the round told it.
+    it, `baseline` the round's baseline where the round told it. `token` is the name of the copy
+    that decided and, since version 2, the decision's random tag. `told` is the baseline's mean as
+    the round told it, `overrides` what of the agreed it stood in for, `proposal` what the caller's
+    own policy proposed.
     """
 
     round: int
@@ -86,6 +116,13 @@ class Decided(_Event, tag="decided", kw_only=True):
     request: str | None = None
     mode: str = "live"
     would: tuple[Action, str, float | None] | None = None
+    by: str | None = None
+    told: Mean | None = None
+    overrides: list[str] | None = None
+    proposal: Action | None = None
+    allowed: list[Action] | None = None
+    propensity: float | None = None
+    metrics: dict[str, Any] | None = None
 
 
 class Rewarded(_Event, tag="rewarded", kw_only=True):
@@ -93,24 +130,38 @@ class Rewarded(_Event, tag="rewarded", kw_only=True):
 
     round: int
     reward: float
+    by: str | None = None
+    shown: Action | None = None
+    metrics: dict[str, Any] | None = None
+
+
+class SaidPlayed(_Event, tag="played", kw_only=True):
+    """The caller said that the round's action was played."""
+
+    round: int
+    by: str | None = None
 
 
 class FellBack(_Event, tag="fell-back", kw_only=True):
-    """The caller played the baseline after all."""
+    """The caller played the baseline after all; `because` of no answer, where it says nothing."""
 
     round: int
+    by: str | None = None
+    because: str | None = None
 
 
 class Closed(_Event, tag="closed", kw_only=True):
     """Nobody waits for a round's reward any longer: too many rounds wait."""
 
     round: int
+    by: str | None = None
 
 
 class ModeChanged(_Event, tag="mode", kw_only=True):
     """The mode was changed."""
 
     mode: str
+    by: str | None = None
 
 
 class ArmAdded(_Event, tag="arm-added", kw_only=True):
@@ -118,26 +169,34 @@ class ArmAdded(_Event, tag="arm-added", kw_only=True):
 
     name: str | None = None
     features: list[float] | None = None
+    by: str | None = None
 
 
 class ArmRetired(_Event, tag="arm-retired", kw_only=True):
     """An arm went."""
 
     arm: int
+    by: str | None = None
 
 
 class Checkpoint(_Event, tag="checkpoint", kw_only=True):
     """The round decided last was a checkpoint."""
 
+    by: str | None = None
+
 
 class Archived(_Event, tag="archived", kw_only=True):
     """The policy was archived: it decides no more."""
 
+    by: str | None = None
+
 
 Event: TypeAlias = (
     Created
+    | Upgraded
     | Decided
     | Rewarded
+    | SaidPlayed
     | FellBack
     | Closed
     | ModeChanged
@@ -148,19 +207,43 @@ Event: TypeAlias = (
 )
 
 _KINDS: Final[dict[str, type[Any]]] = {
-    str(each.__struct_config__.tag): each
-    for each in (
-        *(Created, Decided, Rewarded, FellBack, Closed),
-        *(ModeChanged, ArmAdded, ArmRetired, Checkpoint, Archived),
-    )
+    str(each.__struct_config__.tag): each for each in get_args(Event)
 }
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(Event)
+_RESERVED: Final = ("credit", "metrics", "allowed", "propensity", "shown")
+"""Fields that have their place in version 2, and that this release does not write."""
+
+
+def _later(made: type[Any]) -> tuple[str, ...]:
+    """Return the fields that the first version did not have, the last one first.
+
+    In every event of that version they begin with `version` or `by`; younger kinds have no others.
+    """
+    names = [each.name for each in msgspec.structs.fields(made)]
+    first = names.index("version" if made is Created else "by")
+    return tuple(reversed(names[first:]))
+
+
+_LATER: Final = {made: (_later(made), len(made.__struct_fields__) + 1) for made in get_args(Event)}
 
 
 def encode(event: Event) -> bytes:
     """Return the bytes of an event; the same event is the same bytes."""
-    return _ENCODER.encode(event)
+    later, size = _LATER[type(event)]
+    body = _ENCODER.encode(event)
+    unsaid = 0
+    for name in later:
+        if getattr(event, name) is not None:
+            break
+        unsaid += 1
+    if unsaid == 0:
+        return body
+    # Each null is one byte. MessagePack writes a length of up to 15 into the array's first byte,
+    # a larger one into the two that follow it.
+    left = size - unsaid
+    head = bytes((0x90 | left,)) if left < 16 else b"\xdc" + left.to_bytes(2, "big")
+    return head + body[1 if size < 16 else 3 : -unsaid]
 
 
 def decode(body: bytes) -> Event:
@@ -179,9 +262,23 @@ def round_of(event: Event) -> int | None:
     return getattr(event, "round", None)
 
 
+def later_fields(event: Event) -> list[str]:
+    """Return the fields that an event says and that version 1 did not have."""
+    return [name for name in _LATER[type(event)][0] if getattr(event, name) is not None]
+
+
+def reserved(event: Event) -> str | None:
+    """Return a field that is said although this release gives it no meaning, if there is one."""
+    return next((name for name in _RESERVED if getattr(event, name, None) is not None), None)
+
+
 def to_json(event: Event) -> dict[str, Any]:
-    """Return an event as an object that JSON can hold."""
-    return {"kind": kind(event), **msgspec.structs.asdict(event)}
+    """Return an event as an object that JSON can hold; what was not in version 1 only if said."""
+    fields = msgspec.structs.asdict(event)
+    for name in _LATER[type(event)][0]:
+        if fields[name] is None:
+            del fields[name]
+    return {"kind": kind(event), **fields}
 
 
 def from_json(document: dict[str, Any]) -> Event:
@@ -190,9 +287,10 @@ def from_json(document: dict[str, Any]) -> Event:
     made = _KINDS.get(fields.pop("kind", None))
     if made is None:
         raise msgspec.ValidationError(f"no event is of the kind {document.get('kind')!r}")
-    names = [each.name for each in msgspec.structs.fields(made)]
-    if sorted(fields) != sorted(names):
+    names, later = made.__struct_fields__, set(_LATER[made][0])
+    unsaid = set(names) - set(fields)
+    if set(fields) - set(names) or unsaid - later:
         raise msgspec.ValidationError(f"{document['kind']} has other fields")
     tag = made.__struct_config__.tag
-    event: Event = msgspec.convert([tag, *(fields[name] for name in names)], made)
+    event: Event = msgspec.convert([tag, *(fields.get(name) for name in names)], made)
     return event

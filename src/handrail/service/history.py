@@ -13,28 +13,28 @@ __all__ = ["Past", "history", "keyed_decision"]
 
 
 class Past(NamedTuple):
-    """A round's decision, its reward, and whether the baseline was played after all."""
+    """A round's decision, its reward, and why the baseline was played after all, if it was."""
 
     decided: Decided
     given: float | None
-    fell_back: bool
+    fell_back: str | None
 
 
 def history(session: Session, book: Book, identity: Identity) -> Past | None:
-    """Return a round's decision, its reward, and whether the baseline was played after all."""
+    """Return what the log says of a round; None if it has no decision of this id."""
     session.flush()
     rows = session.log.rounds(session.number(book), identity.round, identity.round)
     decided: Decided | None = None
     given: float | None = None
-    fell_back = False
+    fell_back: str | None = None
     for row in rows:
         match decode(row.body):
             case Decided() as event if event.token == identity.copy:
                 decided = event
             case Rewarded() as event:
                 given = event.reward
-            case FellBack():
-                fell_back = True
+            case FellBack() as event:
+                fell_back = event.because or "no-answer"
     return None if decided is None else Past(decided, given, fell_back)
 
 

@@ -17,10 +17,16 @@ __all__ = [
     "DecideBatch",
     "DecideRequest",
     "FallbackAnswer",
+    "FallbackRequest",
     "Features",
     "Mean",
     "Mode",
     "ModeRequest",
+    "Override",
+    "PlayedAnswer",
+    "PlayedAnswers",
+    "PlayedBatch",
+    "PlayedStatus",
     "RewardAnswer",
     "RewardAnswers",
     "RewardBatch",
@@ -38,6 +44,8 @@ Features: TypeAlias = list[list[float]] | dict[str, list[float]]
 """One row per action, or one row per action's name."""
 Mode: TypeAlias = Literal["live", "shadow", "paused"]
 Event: TypeAlias = Literal["optimistic", "safe", "baseline"]
+Override: TypeAlias = Literal["baseline_mean", "baseline"]
+PlayedStatus: TypeAlias = Literal["played", "ignored", "late", "fallback", "unknown"]
 RewardStatus: TypeAlias = Literal[
     "learned", "waiting", "ignored", "repeated", "late", "conflict", "unknown"
 ]
@@ -61,11 +69,13 @@ class DecideRequest(_Request):
     proposal : int or str
         The action that the caller's own policy proposes; only for guards.
     baseline : int or str
-        This round's baseline, where it is not the agreed one.
+        This round's baseline, where none was agreed on, or may be overridden.
     baseline_mean : float or (float, float)
-        Its mean reward this round, where it was not agreed on.
+        Its mean reward this round, likewise.
     idempotency_key : str
         Asking again with the same key gives the same answer.
+    played : list of str
+        Earlier decisions whose actions were played.
     """
 
     features: Features | None = None
@@ -73,12 +83,14 @@ class DecideRequest(_Request):
     baseline: Action | None = None
     baseline_mean: Mean | None = None
     idempotency_key: str | None = None
+    played: list[str] | None = None
 
 
 class DecideBatch(_Request):
     """Several rounds, decided in this order; all of them or none."""
 
     requests: list[DecideRequest]
+    played: list[str] | None = None
 
 
 class Answer(Served):
@@ -102,6 +114,8 @@ class Answer(Served):
         Whether a reward of this decision will be used.
     repeated : bool
         Whether the decision was made before, under the same idempotency key.
+    say_played : bool
+        Whether the round counts only if its action is said to be played.
     """
 
     id: str
@@ -112,6 +126,7 @@ class Answer(Served):
     reason: str
     awaits_reward: bool
     repeated: bool = False
+    say_played: bool = False
 
 
 class Answers(Served):
@@ -125,12 +140,46 @@ class RewardRequest(_Request):
 
     decision: str
     reward: float
+    played: list[str] | None = None
 
 
 class RewardBatch(_Request):
     """The rewards of several decisions; each gets an answer of its own."""
 
     rewards: list[RewardRequest]
+    played: list[str] | None = None
+
+
+class PlayedBatch(_Request):
+    """Decisions whose actions were played; each gets an answer of its own."""
+
+    decisions: list[str]
+
+
+class PlayedAnswer(Served):
+    """What became of the word that a decision's action was played.
+
+    Attributes
+    ----------
+    decision : str
+        The decision's id.
+    status : str
+        "played"; "ignored", the policy or this round does not ask for it; "late", the round was
+        settled before; in a batch also "fallback", it was reported that the baseline was played,
+        and "unknown", there is no such decision.
+    detail : str
+        The same as a sentence.
+    """
+
+    decision: str
+    status: PlayedStatus
+    detail: str
+
+
+class PlayedAnswers(Served):
+    """What became of each, in the order in which they were named."""
+
+    played: list[PlayedAnswer]
 
 
 class RewardAnswer(Served):
@@ -174,6 +223,12 @@ class CreateRequest(_Request):
         answers the baseline.
     keep_candidates : bool
         Whether events hold all of a round's features, not only a digest of them.
+    may_override : list
+        What of the agreed a round may tell otherwise: "baseline_mean", "baseline". The promise
+        then rests on what those with a decide key tell.
+    confirm : true or "by-reward"
+        What shows that a decision was carried out where a default_reward is declared: that it is
+        said to be played, or, "by-reward", that a reward came.
     arms : int or list of str
         How many arms, or their names.
     features : rows or mapping
@@ -184,6 +239,7 @@ class CreateRequest(_Request):
     algorithm: str
     mode: Mode = "live"
     keep_candidates: bool = False
+    may_override: list[Override] | None = None
     arms: Whole | list[str] | None = None
     dim: Whole | None = None
     features: Features | None = None
@@ -213,6 +269,7 @@ class CreateRequest(_Request):
     true_means: list[float] | None = None
     window: Whole | None = None
     default_reward: float | None = None
+    confirm: bool | Literal["by-reward"] | None = None
 
 
 class ModeRequest(_Request):
@@ -228,6 +285,12 @@ class ArmRequest(_Request):
     features: list[float] | None = None
 
 
+class FallbackRequest(_Request):
+    """Why the baseline was played after all: no answer came in time, or somebody chose it."""
+
+    because: Literal["no-answer", "choice"] = "no-answer"
+
+
 class FallbackAnswer(Served):
     """What became of the report that the baseline was played after all.
 
@@ -235,15 +298,16 @@ class FallbackAnswer(Served):
     ----------
     decision : str
         The decision's id.
-    status : {"baseline", "ignored", "late"}
-        "baseline": the round counts as a baseline round from now on; "ignored": it was one; "late":
-        its window has closed, and it stays as it was counted.
+    status : {"baseline", "choice", "ignored", "late"}
+        "baseline": the round counts as a baseline round from now on; "choice": it stays a round of
+        another action, and earns what the baseline earned in it; "ignored": it was a baseline
+        round; "late": its window has closed, and it stays as it was counted.
     detail : str
         The same as a sentence.
     """
 
     decision: str
-    status: Literal["baseline", "ignored", "late"]
+    status: Literal["baseline", "choice", "ignored", "late"]
     detail: str
 
 

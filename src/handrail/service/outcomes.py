@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from handrail.errors import InputError
 from handrail.policies.identity import Identity, parse_id
+from handrail.policies.outcomes import Because
 from handrail.service.book import Book
 from handrail.service.commands import active
 from handrail.service.events import FellBack, Rewarded
 from handrail.service.history import history, keyed_decision
-from handrail.service.messages import FallbackAnswer, RewardAnswer, RewardRequest, RewardStatus
+from handrail.service.messages import (
+    FallbackAnswer,
+    PlayedAnswer,
+    RewardAnswer,
+    RewardRequest,
+    RewardStatus,
+)
+from handrail.service.played import named_in, say_played
 from handrail.service.problems import Problem
 from handrail.service.session import Session
 
-__all__ = ["fall_back", "reward_all"]
+__all__ = ["fall_back", "played", "played_all", "reward_all"]
 
 _SAID: dict[str, str] = {
     "learned": "The reward was learned from.",
-    "waiting": "The reward is used when the decision's window closes.",
+    "waiting": "The reward waits until the decision's window closes, or it is said to be played.",
     "ignored": "The baseline was played, which needs no reward.",
     "repeated": "The same reward was given before.",
     "late": "The round was settled without this reward: its window has closed.",
@@ -28,7 +37,11 @@ _SAID: dict[str, str] = {
 
 
 def reward_all(
-    session: Session, book: Book, requests: list[RewardRequest], batch: bool
+    session: Session,
+    book: Book,
+    requests: list[RewardRequest],
+    batch: bool,
+    played: Sequence[str] = (),
 ) -> list[RewardAnswer]:
     """Take rewards in; each gets an answer of its own, but bad input refuses them all."""
     active(book)
@@ -40,6 +53,7 @@ def reward_all(
         except InputError as error:
             place = f"rewards[{position}].{error.field}" if batch else error.field
             raise InputError(place, error.reason, error.remedy) from None
+    say_played(session, book, named_in(played, requests), "played")
     answers = [
         _reward(session, book, identity, request)
         for identity, request in zip(named, requests, strict=True)
@@ -93,7 +107,7 @@ def _settled(session: Session, book: Book, identity: Identity, reward: float) ->
     decided, given, fell_back = past
     if given is not None:
         return "repeated" if given == reward else "conflict"
-    if fell_back or not book.awaits_reward(decided.event):
+    if fell_back is not None or not book.awaits_reward(decided.event):
         return "ignored"
     return "late"
 
@@ -101,18 +115,42 @@ def _settled(session: Session, book: Book, identity: Identity, reward: float) ->
 # -- fallbacks -----------------------------------------------------------------------------
 
 
-def fall_back(session: Session, book: Book, decision: str) -> FallbackAnswer:
+def played(session: Session, book: Book, decision: str) -> PlayedAnswer:
+    """Take in that a decision's action was played; `key:...` names a decision by key."""
+    active(book)
+    (answer,) = say_played(session, book, [_keyed(session, book, decision)], "decision")
+    if answer.status == "unknown":
+        raise _unknown()
+    if answer.status == "fallback":
+        raise Problem(409, "it was reported that the baseline was played", field="decision")
+    return answer
+
+
+def played_all(session: Session, book: Book, decisions: list[str]) -> list[PlayedAnswer]:
+    """Take in which decisions' actions were played."""
+    return say_played(session, active(book), decisions, "decisions")
+
+
+def _keyed(session: Session, book: Book, decision: str) -> str:
+    """Return a decision's id, also of one that is named by its idempotency key."""
+    if not decision.startswith("key:"):
+        return decision
+    event = keyed_decision(session, book, decision.removeprefix("key:"))
+    if event is None:
+        raise Problem(404, "no decision was made under this key", field="decision")
+    return book.decision_id(event)
+
+
+def fall_back(
+    session: Session, book: Book, decision: str, because: Because = "no-answer"
+) -> FallbackAnswer:
     """Take in that the caller played the baseline after all; `key:...` names a decision by key."""
     active(book)
-    if decision.startswith("key:"):
-        event = keyed_decision(session, book, decision.removeprefix("key:"))
-        if event is None:
-            raise Problem(404, "no decision was made under this key", field="decision")
-        decision = book.decision_id(event)
-    identity = parse_id(decision)
-    status = _fall_back(session, book, identity)
+    decision = _keyed(session, book, decision)
+    status = _fall_back(session, book, parse_id(decision), because)
     said = {
         "baseline": "The round counts as a baseline round.",
+        "choice": "The round earns what the baseline earned in it; report that as its reward.",
         "ignored": "The round was a baseline round from the start.",
         "late": "The round's window has closed: it stays as it was counted.",
     }
@@ -120,23 +158,28 @@ def fall_back(session: Session, book: Book, decision: str) -> FallbackAnswer:
 
 
 def _fall_back(
-    session: Session, book: Book, identity: Identity
-) -> Literal["baseline", "ignored", "late"]:
+    session: Session, book: Book, identity: Identity, because: Because
+) -> Literal["baseline", "choice", "ignored", "late"]:
     if identity.policy != book.identity or identity.round > book.policy.round:
         raise _unknown()
     past = history(session, book, identity)
     if past is None:
         raise _unknown()
     decided, given, fell_back = past
-    if fell_back:
-        return "baseline"
+    settings = book.policy._settings
+    stays = settings.one_mean and book.conservative
+    kind: Literal["baseline", "choice"] = "choice" if because == "choice" and stays else "baseline"
+    if fell_back is not None:
+        if stays and fell_back != because:
+            raise Problem(409, "another reason was given before", field="because")
+        return kind
     if given is not None:
         raise Problem(409, "a reward was given: the decision was played", field="decision")
     if decided.event == "baseline":
         return "ignored"
     if not book.policy.waits(identity):
         return "late"
-    event = FellBack(at=session.time(book), round=identity.round)
+    event = FellBack(at=session.time(book), round=identity.round, because=because)
     book.apply(event)
     session.write(book, event)
-    return "baseline"
+    return kind

@@ -14,9 +14,21 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.identity import COPY_NAME
+from handrail.policies.outcomes import Because
+from handrail.policies.rounds import mean_of_round
 from handrail.service.book import Book
-from handrail.service.definition import check_names, define
-from handrail.service.events import ArmAdded, Created, Decided, Event, ModeChanged
+from handrail.service.definition import LOG_VERSION, check_names, define, parts_of
+from handrail.service.events import (
+    ArmAdded,
+    Created,
+    Decided,
+    Event,
+    FellBack,
+    ModeChanged,
+    SaidPlayed,
+    Upgraded,
+    later_fields,
+)
 from handrail.service.limits import Limits
 from handrail.service.messages import CreateRequest, Mode
 from handrail.service.rounds import digest_of
@@ -63,11 +75,16 @@ def check_created(event: Event, policy: str, limits: Limits) -> Created:
         request = msgspec.convert({**definition, **parameters}, CreateRequest)
     except msgspec.ValidationError as error:
         raise InputError("definition", str(error)) from error
-    again, _ = define(request, limits)
+    version = event.version or 1
+    if not 1 <= version <= LOG_VERSION:
+        raise InputError("version", f"{version} is not known to this handrail", "upgrade handrail")
+    again, made = define(request, limits, version)
     if msgspec.msgpack.decode(msgspec.msgpack.encode(again)) != event.definition:
         raise InputError("definition", "is not one that the service wrote")
     if request.name != policy:
         raise InputError("definition", f"is that of {request.name!r}, not of {policy!r}")
+    if version > 1 and msgspec.to_builtins(parts_of(made.policy)) != event.parts:
+        raise InputError("parts", "are not what the definition meant")
     return event
 
 
@@ -88,9 +105,12 @@ def check_event(book: Book, event: Event, limits: Limits) -> None:
     if book.archived:
         raise InputError("event", "the policy was archived before")
     _check_time(event, book.at)
+    _check_version(book, event)
     match event:
         case ModeChanged() if event.mode not in _MODES:
             raise InputError("mode", f"{event.mode[:50]!r} is none")
+        case FellBack() if event.because not in (None, *get_args(Because)):
+            raise InputError("because", f"{str(event.because)[:50]!r} is no reason")
         case ArmAdded():
             _check_arm(book, event, limits)
         case Decided():
@@ -102,6 +122,15 @@ def _check_time(event: Event, before: int) -> None:
         raise InputError("at", "lies before the time of the event before it")
     if event.at > _YEAR_9999:
         raise InputError("at", "is no time")
+
+
+def _check_version(book: Book, event: Event) -> None:
+    """Check that an event is one of the log's version, which only ever goes up."""
+    if isinstance(event, Upgraded):
+        if not book.version < event.version <= LOG_VERSION:
+            raise InputError("version", f"{event.version} does not follow {book.version}")
+    elif book.version == 1 and (isinstance(event, SaidPlayed) or later_fields(event)):
+        raise InputError("event", "a log of version 1 says no such thing")
 
 
 def _check_arm(book: Book, event: ArmAdded, limits: Limits) -> None:
@@ -128,6 +157,7 @@ def _check_decided(book: Book, event: Decided) -> None:
     if event.would is not None and event.mode != "shadow":
         raise InputError("would", "is for policies in shadow mode")
     _check_numbers(event)
+    _check_mean(book, event)
     _check_actions(book, event)
     _check_features(book, event)
     if event.candidates is not None:
@@ -167,6 +197,30 @@ def _check_numbers(event: Decided) -> None:
         raise InputError("floor", "floor and mean are no interval in [0, 1]")
     if event.promise < 0.0 or event.safe < 0:
         raise InputError("promise", "the promise or the number of safe actions is negative")
+
+
+def _check_mean(book: Book, event: Decided) -> None:
+    """Check that the baseline's mean is what was agreed on, or what the round told with leave."""
+    settings = book.policy._settings
+    if book.version == 1 or not book.conservative or settings.known.fixed:
+        return
+    agreed = book.definition["parameters"]
+    told = {"baseline_mean": event.told, "baseline": event.baseline}
+    for field in event.overrides or ():
+        if field not in agreed or told.get(field) is None:
+            raise InputError("overrides", f"{field[:50]!r} was not agreed on, or not told")
+        if book.may_override is not None and field not in book.may_override:
+            raise InputError("overrides", f"{field} may not be told otherwise")
+    if event.told is not None and "baseline_mean" in agreed:
+        same = (list(event.told) if isinstance(event.told, tuple) else event.told) == agreed[
+            "baseline_mean"
+        ]
+        if not same and "baseline_mean" not in (event.overrides or ()):
+            raise InputError("told", "another mean was agreed on")
+    other = event.baseline is not None and event.baseline != book.baseline
+    other = other and book.baseline is not None
+    if (event.floor, event.mean) != mean_of_round(settings, event.told, other):
+        raise InputError("mean", "is neither what was agreed on nor what the round told")
 
 
 def _check_actions(book: Book, event: Decided) -> None:

@@ -27,7 +27,7 @@ from handrail.service.book import Book
 from handrail.service.definition import check_names, index_of
 from handrail.service.events import Decided
 from handrail.service.limits import Limits
-from handrail.service.messages import Action, DecideRequest
+from handrail.service.messages import Action, DecideRequest, Mean
 
 __all__ = ["Asked", "ask", "check", "decide", "digest_of", "fingerprint"]
 
@@ -40,13 +40,18 @@ class Asked(NamedTuple):
     names: list[str] | None
     """What this round's actions are called, where the round names them."""
     digest: str | None
+    told: Mean | None
+    """The baseline's mean, where the round tells it."""
+    overrides: list[str] | None
+    """What of the agreed the round tells otherwise."""
 
 
 def fingerprint(request: DecideRequest) -> str:
     """Return a digest of all that a request says, for one that comes again with the same key."""
-    # Only what is said: a field that a later version adds does not change it.
+    # Only what is said: a field that a later version adds does not change it. What was played
+    # before is no part of the question.
     fields = msgspec.structs.asdict(request).items()
-    said = {name: value for name, value in fields if value is not None}
+    said = {name: value for name, value in fields if value is not None and name != "played"}
     return hashlib.sha256(msgspec.msgpack.encode(said)).hexdigest()[:16]
 
 
@@ -69,7 +74,29 @@ def ask(book: Book, request: DecideRequest, limits: Limits) -> Asked:
         given["baseline"] = _short("baseline", baseline, limits)
     if request.baseline_mean is not None:
         given["baseline_mean"] = request.baseline_mean
-    return Asked(given, names, digest)
+    return Asked(given, names, digest, request.baseline_mean, _overrides(book, request))
+
+
+def _overrides(book: Book, request: DecideRequest) -> list[str] | None:
+    """Return what of the agreed a request tells otherwise; refuse what it may not."""
+    agreed = book.definition["parameters"]
+    told = []
+    for field in ("baseline", "baseline_mean"):
+        value = getattr(request, field)
+        if value is None or field not in agreed or _same(value, agreed[field]):
+            continue
+        if book.may_override is not None and field not in book.may_override:
+            raise InputError(
+                field,
+                "was agreed on when the policy was made",
+                "leave it out, or create a policy whose may_override names it",
+            )
+        told.append(field)
+    return told or None
+
+
+def _same(told: Action | Mean, agreed: Any) -> bool:
+    return bool((list(told) if isinstance(told, tuple) else told) == agreed)
 
 
 def _rows(request: DecideRequest, limits: Limits) -> tuple[list[str] | None, Floats]:
@@ -186,6 +213,9 @@ def _event(
         request=request,
         mode=book.mode,
         would=would,
+        told=asked.told,
+        overrides=asked.overrides,
+        proposal=asked.given.get("proposal"),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handrail._version import __version__
 from handrail.service.book import Book
 from handrail.service.chain import link
-from handrail.service.events import Decided, Event, decode, encode, round_of
+from handrail.service.definition import LOG_VERSION
+from handrail.service.events import Decided, Event, Upgraded, decode, encode, round_of
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
 from handrail.service.shelf import DamagedLog, Shelf, fold
@@ -41,6 +43,8 @@ class Session:
         self.now = now
         self._shared = shared
         self._numbers: dict[int, int] = {}
+        self.by: str | None = None
+        """The id of the key whose request is served; None where no keys are asked for."""
         self._fresh: dict[int, list[Row]] = {}
         self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
         self.used: set[int] = set()
@@ -92,6 +96,14 @@ class Session:
 
     def write(self, book: Book, event: Event) -> Row:
         """Append an event, which the book has counted already, to its log."""
+        if book.version < LOG_VERSION:
+            upgraded = Upgraded(at=event.at, version=LOG_VERSION, handrail=__version__)
+            book.apply(upgraded)
+            self._append(book, upgraded)
+        return self._append(book, event)
+
+    def _append(self, book: Book, event: Event) -> Row:
+        event.by = self.by
         body = encode(event)
         book.head = link(book.head, body)
         book.seq += 1

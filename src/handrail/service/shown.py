@@ -76,6 +76,7 @@ class DecisionView(Served):
     reward: float | None
     rewarded_at: str | None
     fell_back: bool
+    said_played: bool
     would: Any
     """In shadow mode: what would have been played, its event and its margin."""
     digest: str | None

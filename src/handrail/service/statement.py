@@ -28,7 +28,13 @@ class Statement:
     rounds, baseline_rounds, explored_rounds : int
         Rounds decided, and how they are counted.
     fallbacks : int
-        Baseline rounds that were decided otherwise: the caller said it played the baseline.
+        Rounds that were decided otherwise: the caller said it played the baseline.
+    choices : int
+        Those of them in which somebody chose it, and which earn what they earned.
+    lost : int
+        Rounds that count nothing: their actions were never said to be played.
+    missing : int
+        Rounds whose reward never came, and which count the lowest.
     unconfirmed : int
         Rounds without a reward or a fallback so far.
     given_up : int
@@ -68,6 +74,9 @@ class Statement:
     baseline_rounds: int
     explored_rounds: int
     fallbacks: int
+    choices: int
+    lost: int
+    missing: int
     unconfirmed: int
     given_up: int
     alpha: float | None
@@ -145,16 +154,19 @@ class Statement:
         if not self.fallbacks:
             return ""
         were = "was" if self.fallbacks == 1 else "were"
-        return f" ({self.fallbacks:,} {were} decided otherwise and reported as the baseline)"
+        chosen = f", {self.choices:,} of them by choice" if self.choices else ""
+        return f" ({self.fallbacks:,} {were} decided otherwise and reported so{chosen})"
 
     def _waiting(self) -> str:
-        if not self.unconfirmed and not self.given_up:
-            return ""
         parts = []
         if self.unconfirmed:
             parts.append(f"{_count(self.unconfirmed, 'decision')} not confirmed yet")
         if self.given_up:
             parts.append(f"{self.given_up:,} never confirmed")
+        if self.missing:
+            parts.append(f"{self.missing:,} without a reward")
+        if not parts:
+            return ""
         counted = _amount(self.promised)
         return f"; {' and '.join(parts)}, counted as {counted} in all"
 
@@ -192,6 +204,9 @@ def make_statement(audit: Audit) -> Statement | None:
         baseline_rounds=tally.rounds - explored,
         explored_rounds=explored,
         fallbacks=tally.fallbacks,
+        choices=tally.choices,
+        lost=tally.lost,
+        missing=tally.missing,
         unconfirmed=tally.pending,
         given_up=tally.plays - tally.pending - tally.rewards,
         alpha=alpha,
@@ -236,24 +251,38 @@ def _assumptions(book: Book, tally: Tally, told: int) -> list[str]:
         rests.append(_baseline(given.get("baseline_mean"), told))
     if book.algorithm.past == "oracle":
         rests.append("the true means are those that were given.")
-    if tally.plays > tally.rewards + tally.pending or "default_reward" in given:
-        default = given.get("default_reward")
-        rests.append(
-            "rewards that never came were 0 or more."
-            if default is None
-            else f"rewards that never came were {default:g}."
-        )
+    settings = book.policy._settings
+    default = given.get("default_reward")
+    if default is not None:
+        rests.append(f"rewards that never came were {default:g}.")
+    if settings.needs_word:
+        rests.append("what was said to be played was, and is said whatever the reward.")
+    elif settings.edition == 1:
+        rests.append(_old_rule(default))
+    if tally.fallbacks > tally.choices and settings.one_mean:
+        rests.append("who got no answer in time does not depend on the user.")
     rests.append("callers played what they were answered, or the baseline.")
     return rests + [f"{each[0].lower()}{each[1:]}" for each in book.notes]
 
 
+def _old_rule(default: float | None) -> str:
+    """Say what the rule of policies that were made before log version 2 rests on."""
+    rule = (
+        "counts the smaller of its lower bound and the baseline's mean, so who is lost, and which "
+        "rewards are missing, does not depend on the user or the reward"
+        if default is None
+        else "is learned from as if it had earned the default, so all of them were carried out"
+    )
+    return f"this policy was made before log version 2: a decision without a reward {rule}."
+
+
 def _baseline(known: Any, told: int) -> str:
     if known is None:
-        return "the baseline's mean reward in every round is what the round was told."
+        return "means as told by callers: the baseline's mean is what each round was told."
     if isinstance(known, str):
         return "the baseline's mean reward is learned from its own rounds."
     if isinstance(known, int | float):
-        other = f"; {_count(told, 'round')} were told another" if told else ""
+        other = f"; {_count(told, 'round')} overrode it, as told by callers" if told else ""
         return f"the baseline's mean reward is {known:g}{other}."
     return f"the baseline's mean reward lies between {known[0]:g} and {known[1]:g}."
 

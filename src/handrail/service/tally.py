@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from handrail.errors import InputError
-from handrail.service.events import Closed, Decided, Event, FellBack, Rewarded
+from handrail.service.events import Closed, Decided, Event, FellBack, Rewarded, SaidPlayed
 
 __all__ = ["ExactSum", "Tally"]
 
@@ -59,6 +59,10 @@ class _Waiting(NamedTuple):
     """Whether it is known which action the baseline was, to those to whom it is one of many."""
     reward: float | None = None
     fallen: bool = False
+    chosen: bool = False
+    """Whether the caller chose the baseline, and the round stays one of S."""
+    said: bool = False
+    """Whether the action was said to be played."""
 
 
 class Tally:
@@ -80,12 +84,21 @@ class Tally:
         Whether the actions are the same in all rounds.
     baseline_known : bool
         Whether the baseline is known where a round does not name it.
+    edition : int
+        Of the rules: in edition 1 a round without a reward keeps its promise.
+    needs_word : bool
+        Whether a round counts only if its action was said to be played.
+    one_mean : bool
+        Whether one mean of the baseline stands for all rounds.
 
     Attributes
     ----------
     rounds, plays, rewards, lessons, fallbacks, closed : int
         Decided rounds; those of an action other than the baseline; their rewards that count; those
         of baseline rounds; reports of the baseline in place of the decision; rounds given up.
+    missed, missing, lost, choices : int
+        Rewards that count and teach nothing; those of them that never came; rounds never said to be
+        played; reports that the baseline was chosen.
     spared, forgone, reward, lesson, promised, waived : ExactSum
         The least the baseline earned in its own rounds, the most it would have in the others, the
         rewards of plays and of baseline rounds, and the promises of plays that wait or were given
@@ -104,6 +117,9 @@ class Tally:
         default: float | None,
         fixed: bool,
         baseline_known: bool,
+        edition: int,
+        needs_word: bool,
+        one_mean: bool,
     ) -> None:
         self._low, self._scale = low, scale
         self._conservative = conservative
@@ -111,9 +127,11 @@ class Tally:
         self._window = window
         self._default = None if default is None else self._inward(default)
         self._fixed, self._baseline_known = fixed, baseline_known
+        self._edition, self._needs_word, self._one_mean = edition, needs_word, one_mean
         self._open: dict[int, _Waiting] = {}
         self.rounds = self.plays = self.rewards = self.lessons = 0
         self.fallbacks = self.closed = 0
+        self.missed = self.missing = self.lost = self.choices = 0
         self.spared, self.forgone = ExactSum(), ExactSum()
         self.reward, self.lesson = ExactSum(), ExactSum()
         self.promised, self.waived = ExactSum(), ExactSum()
@@ -139,6 +157,8 @@ class Tally:
                 self._decide(event)
             case Rewarded():
                 self._reward(event)
+            case SaidPlayed():
+                self._say_played(event)
             case FellBack():
                 self._fall_back(event)
             case Closed():
@@ -173,10 +193,21 @@ class Tally:
             raise InputError("round", f"{number} awaits no reward, or had one before")
         return found
 
+    def _awaits_word(self, found: _Waiting) -> bool:
+        return self._needs_word and not (found.said or found.fallen or found.chosen)
+
+    def _say_played(self, event: SaidPlayed) -> None:
+        found = self._found(event.round)
+        if not self._needs_word or found.fallen or found.chosen or found.said:
+            raise InputError("round", f"{event.round} was not to be said to be played")
+        self._open[event.round] = found._replace(said=True)
+        if self._window is None and found.reward is not None:
+            self._settle(event.round, found.reward)
+
     def _reward(self, event: Rewarded) -> None:
         found = self._found(event.round)
         reward = self._inward(event.reward)
-        if self._window is None:
+        if self._window is None and not self._awaits_word(found):
             self._settle(event.round, reward)
         elif found.reward is not None:
             raise InputError("round", f"{event.round} had a reward before")
@@ -185,7 +216,7 @@ class Tally:
 
     def _fall_back(self, event: FellBack) -> None:
         found = self._found(event.round)
-        if found.held or found.fallen:
+        if found.held or found.fallen or found.chosen:
             raise InputError("round", f"{event.round} was a baseline round before")
         if found.reward is not None:
             raise InputError("round", f"{event.round} was confirmed by a reward")
@@ -196,8 +227,12 @@ class Tally:
             if not found.known:
                 self._settle(event.round, None, given_up=True)
             return
-        self.plays -= 1
         self.promised.add(-found.promise)
+        if event.because == "choice" and self._one_mean:
+            self.choices += 1
+            self._open[event.round] = found._replace(promise=0.0, chosen=True)
+            return
+        self.plays -= 1
         self.forgone.add(-found.mean)
         self.spared.add(found.floor)
         if self._learns_baseline:
@@ -214,15 +249,26 @@ class Tally:
     def _settle(self, number: int, reward: float | None, *, given_up: bool = False) -> None:
         """End a round: with its reward, the default, or none."""
         found = self._open.pop(number)
-        if reward is None and not given_up:
+        lost = self._awaits_word(found)
+        came = reward is not None
+        if lost:
+            self.lost += 1
+            reward = None
+        elif not came and not given_up and not found.chosen:
             reward = self._default
         if not found.held:
             self.promised.add(-found.promise)
-        if found.held and reward is not None:
-            self.lessons += 1
-            self.lesson.add(reward)
-        elif reward is not None:
-            self.rewards += 1
-            self.reward.add(reward)
-        elif not found.held:
+        if found.held:
+            if reward is not None:
+                self.lessons += 1
+                self.lesson.add(reward)
+            return
+        counts = self._conservative and (self._edition > 1 or found.chosen)
+        if reward is None and (lost or given_up or not counts):
             self.waived.add(found.promise)
+            return
+        if reward is None or found.chosen:
+            self.missed += 1
+            self.missing += not came
+        self.rewards += 1
+        self.reward.add(0.0 if reward is None else reward)

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from handrail.service.problems import Problem
 from handrail.service.session import Session
 
-__all__ = ["Task", "away", "resolve"]
+__all__ = ["CALLER", "Task", "away", "resolve"]
+
+CALLER: Final[ContextVar[str | None]] = ContextVar("caller", default=None)
+"""The id of the key that the current request came with, for the events it causes."""
 
 
 class Task:
     """A request that waits: a policy's name, what is to be done, and who wants to know."""
 
-    __slots__ = ("future", "name", "outcome", "work")
+    __slots__ = ("by", "future", "name", "outcome", "work")
 
     def __init__(
-        self, name: str | None, work: Callable[[Session], Any], future: asyncio.Future[Any]
+        self,
+        name: str | None,
+        work: Callable[[Session], Any],
+        future: asyncio.Future[Any],
+        by: str | None = None,
     ) -> None:
+        self.by = by
         self.name = name
         self.work = work
         self.future = future

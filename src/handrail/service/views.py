@@ -10,7 +10,7 @@ import msgspec
 from handrail.policies.inspection import accounts, estimates, theta
 from handrail.service.answers import action_of, answer, moment
 from handrail.service.book import Book
-from handrail.service.events import Decided, FellBack, Rewarded, decode
+from handrail.service.events import Decided, FellBack, Rewarded, SaidPlayed, decode
 from handrail.service.messages import Action
 from handrail.service.shelf import page_after
 from handrail.service.shown import (
@@ -92,6 +92,7 @@ def _decisions(book: Book, rows: Iterable[Row]) -> list[DecisionView]:
     decided: dict[int, Decided] = {}
     rewards: dict[int, Rewarded] = {}
     fell_back: set[int] = set()
+    said: set[int] = set()
     for row in rows:
         match decode(row.body):
             case Decided() as event:
@@ -100,13 +101,17 @@ def _decisions(book: Book, rows: Iterable[Row]) -> list[DecisionView]:
                 rewards[event.round] = event
             case FellBack() as event:
                 fell_back.add(event.round)
+            case SaidPlayed() as event:
+                said.add(event.round)
     return [
-        _decision(book, event, rewards.get(number), number in fell_back)
+        _decision(book, event, rewards.get(number), number in fell_back, number in said)
         for number, event in decided.items()
     ]
 
 
-def _decision(book: Book, event: Decided, reward: Rewarded | None, fell_back: bool) -> DecisionView:
+def _decision(
+    book: Book, event: Decided, reward: Rewarded | None, fell_back: bool, said_played: bool
+) -> DecisionView:
     said = answer(book, event)
     return DecisionView(
         id=said.id,
@@ -122,6 +127,7 @@ def _decision(book: Book, event: Decided, reward: Rewarded | None, fell_back: bo
         reward=None if reward is None else reward.reward,
         rewarded_at=None if reward is None else moment(reward.at),
         fell_back=fell_back,
+        said_played=said_played,
         would=event.would,
         digest=event.digest,
     )

@@ -22,6 +22,7 @@ from handrail.service.http.table import ROUTES
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem, from_input, mistake
 from handrail.service.store.protocol import KeyRow
+from handrail.service.tasks import CALLER
 
 __all__ = ["Application"]
 
@@ -75,6 +76,7 @@ class Application:
                 is_open = found is not None and found[0].open
                 checked = None if is_open else self._gate.check(headers)
                 key = checked if checked is None or isinstance(checked, KeyRow) else await checked
+                CALLER.set(None if key is None else key.id)
             if route is not None and found is not None:
                 reply = await self._answer(route, found[1], key, scope, headers, receive)
             elif found is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from handrail.policies.outcomes import Because
 from handrail.service.messages import (
     Answer,
     ArmAnswer,
@@ -14,6 +15,7 @@ from handrail.service.messages import (
     DecideRequest,
     FallbackAnswer,
     ModeRequest,
+    PlayedAnswer,
     RewardAnswer,
     RewardRequest,
 )
@@ -68,17 +70,33 @@ class DeskPort(Protocol):
         """Archive a policy."""
 
     async def decide(
-        self, name: str, requests: list[DecideRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[DecideRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[Answer]:
-        """Decide rounds, all of them or none."""
+        """Decide rounds, all of them or none, after what was played before."""
 
     async def rewards(
-        self, name: str, requests: list[RewardRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[RewardRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[RewardAnswer]:
-        """Take rewards."""
+        """Take rewards, after what was played before."""
 
-    async def fallback(self, name: str, decision: str) -> FallbackAnswer:
-        """Count a decision as a baseline round."""
+    async def played(self, name: str, decision: str) -> PlayedAnswer:
+        """Take in that a decision's action was played."""
+
+    async def played_all(self, name: str, decisions: list[str]) -> list[PlayedAnswer]:
+        """Take in which decisions' actions were played."""
+
+    async def fallback(
+        self, name: str, decision: str, because: Because = "no-answer"
+    ) -> FallbackAnswer:
+        """Count a decision as one in which the baseline was played."""
 
     async def checkpoint(self, name: str) -> CheckpointAnswer:
         """Report a checkpoint."""

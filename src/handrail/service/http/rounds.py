@@ -13,12 +13,15 @@ from handrail.service.messages import (
     Answers,
     DecideBatch,
     DecideRequest,
+    FallbackRequest,
+    PlayedAnswers,
+    PlayedBatch,
     RewardAnswers,
     RewardBatch,
     RewardRequest,
 )
 
-__all__ = ["Nothing", "checkpoint", "decide", "fallback", "rewards"]
+__all__ = ["Nothing", "checkpoint", "decide", "fallback", "played", "played_all", "rewards"]
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -28,18 +31,22 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 _DECIDE: Final = Either(DecideRequest, DecideBatch, "requests")
 _REWARDS: Final = Either(RewardRequest, RewardBatch, "rewards")
 _NOTHING: Final = One(Nothing)
+_FALLBACK: Final = One(FallbackRequest)
+_PLAYED: Final = One(PlayedBatch)
 
 
 async def decide(call: Call) -> Reply:
     """Decide one round, or a batch."""
     asked = await call.body(_DECIDE)
     counts = call.shop.meters.decisions
-    if isinstance(asked, DecideRequest):
+    if isinstance(asked, DecideRequest):  # which says itself what was played before
         (answer,) = await call.desk.decide(call.parts[0], [asked])
         counts[answer.event] += 1
         return json_reply(answer)
     call.check_batch(len(asked.requests), "requests")
-    answers = await call.desk.decide(call.parts[0], asked.requests, batch=True)
+    answers = await call.desk.decide(
+        call.parts[0], asked.requests, batch=True, played=asked.played or ()
+    )
     counts.update(answer.event for answer in answers)
     return json_reply(Answers(decisions=answers))
 
@@ -53,15 +60,31 @@ async def rewards(call: Call) -> Reply:
         counts[answer.status] += 1
         return json_reply(answer)
     call.check_batch(len(told.rewards), "rewards")
-    answers = await call.desk.rewards(call.parts[0], told.rewards, batch=True)
+    answers = await call.desk.rewards(
+        call.parts[0], told.rewards, batch=True, played=told.played or ()
+    )
     counts.update(answer.status for answer in answers)
     return json_reply(RewardAnswers(rewards=answers))
 
 
 async def fallback(call: Call) -> Reply:
-    """Count a decision as the baseline, because that is what was played."""
+    """Count a decision as one in which the baseline was played."""
+    told = await call.body(_FALLBACK)
+    return json_reply(await call.desk.fallback(call.parts[0], call.parts[1], told.because))
+
+
+async def played(call: Call) -> Reply:
+    """Take in that a decision's action was played."""
     await call.body(_NOTHING)
-    return json_reply(await call.desk.fallback(call.parts[0], call.parts[1]))
+    return json_reply(await call.desk.played(call.parts[0], call.parts[1]))
+
+
+async def played_all(call: Call) -> Reply:
+    """Take in which decisions' actions were played."""
+    told = await call.body(_PLAYED)
+    call.check_batch(len(told.decisions), "decisions")
+    answers = await call.desk.played_all(call.parts[0], told.decisions)
+    return json_reply(PlayedAnswers(played=answers))
 
 
 async def checkpoint(call: Call) -> Reply:
