@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from handrail.policies.outcomes import Because
 from handrail.service import chain, events
 from handrail.service.messages import (
     Answer,
@@ -18,6 +19,7 @@ from handrail.service.messages import (
     DecideRequest,
     FallbackAnswer,
     ModeRequest,
+    PlayedAnswer,
     RewardAnswer,
     RewardRequest,
 )
@@ -160,10 +162,14 @@ class FakeDesk:
         return self._view(name)
 
     async def decide(
-        self, name: str, requests: list[DecideRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[DecideRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[Answer]:
         """Decide rounds."""
-        self._note("decide", name, requests, batch)
+        self._note("decide", name, requests, batch, *([played] if played else []))
         return [
             Answer(
                 id=f"id-{number}",
@@ -178,18 +184,34 @@ class FakeDesk:
         ]
 
     async def rewards(
-        self, name: str, requests: list[RewardRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[RewardRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[RewardAnswer]:
         """Take rewards."""
-        self._note("rewards", name, requests, batch)
+        self._note("rewards", name, requests, batch, *([played] if played else []))
         return [
             RewardAnswer(decision=each.decision, status="learned", detail="it was learned from")
             for each in requests
         ]
 
-    async def fallback(self, name: str, decision: str) -> FallbackAnswer:
+    async def played(self, name: str, decision: str) -> PlayedAnswer:
+        """Take in what was played."""
+        self._note("played", name, decision)
+        return PlayedAnswer(decision=decision, status="played", detail="it was played")
+
+    async def played_all(self, name: str, decisions: list[str]) -> list[PlayedAnswer]:
+        """Take in what was played."""
+        self._note("played_all", name, decisions)
+        return [PlayedAnswer(decision=each, status="played", detail="") for each in decisions]
+
+    async def fallback(
+        self, name: str, decision: str, because: Because = "no-answer"
+    ) -> FallbackAnswer:
         """Count a baseline round."""
-        self._note("fallback", name, decision)
+        self._note("fallback", name, decision, because)
         return FallbackAnswer(decision=decision, status="baseline", detail="so be it")
 
     async def checkpoint(self, name: str) -> CheckpointAnswer:
@@ -224,6 +246,7 @@ class FakeDesk:
             reward=None,
             rewarded_at=None,
             fell_back=False,
+            said_played=False,
             would=None,
             digest=None,
         )

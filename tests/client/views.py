@@ -41,6 +41,7 @@ SEEN = msgspec.to_builtins(
         reward=None,
         rewarded_at=None,
         fell_back=False,
+        said_played=False,
         would=None,
         digest=None,
     )

@@ -71,7 +71,7 @@ class Policy(Logged):
         self.parameters = MappingProxyType(
             {
                 field: storage.plain_parameter(value)
-                for field, value in parameters.items()
+                for field, value in given.items()
                 if value is not None and not (np.isscalar(value) and value == DEFAULTS[field])
             }
         )

@@ -117,7 +117,7 @@ def test_views(edge: Edge) -> None:
         ("decisions", "a", 0, 100),
         ("budget", "a", 3, 7),
         ("estimates", "a", 0, 500),
-        ("fallback", "a", "id-1"),
+        ("fallback", "a", "id-1", "no-answer"),
     ]
 
 
