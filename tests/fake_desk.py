@@ -284,6 +284,10 @@ class FakeDesk:
         self._note("events", name, after, limit)
         return self.logs[name][after : after + limit]
 
+    async def note_used(self, used: dict[str, int]) -> None:
+        """Store when API keys were last used."""
+        self._note("note_used", used)
+
     async def keys(self) -> list[KeyRow]:
         """Return the keys."""
         self.fetched += 1

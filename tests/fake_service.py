@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fake_desk import FakeDesk, FakeStore
@@ -51,7 +52,11 @@ class SlowDesk(FakeDesk):
         say("desk stopped")
 
     async def decide(
-        self, name: str, requests: list[DecideRequest], batch: bool = False
+        self,
+        name: str,
+        requests: list[DecideRequest],
+        batch: bool = False,
+        played: Sequence[str] = (),
     ) -> list[Answer]:
         """Decide, if need be when told to; in the mode `broken`, break instead."""
         if name == "slow":
@@ -61,7 +66,7 @@ class SlowDesk(FakeDesk):
         if self._mode == "broken":
             self.broken = OSError("fsync failed")
             raise Problem(503, "the database is broken")
-        return await super().decide(name, requests, batch)
+        return await super().decide(name, requests, batch, played)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -80,6 +80,12 @@ class MemoryTransaction:
 
     def add_key(self, key: KeyRow) -> None:
         self.content.rows[key.id] = key
+
+    def use_keys(self, used: Mapping[str, int]) -> None:
+        for id, at in used.items():
+            row = self.content.rows.get(id)
+            if row is not None:
+                self.content.rows[id] = row._replace(used_at=max(at, row.used_at or 0))
 
     def revoke_key(self, id: str, at: int) -> bool:
         row = self.content.rows.get(id)

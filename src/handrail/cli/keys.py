@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from handrail.cli.database import add_database, database_of, opened
@@ -45,6 +47,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         help="what it may do; an admin may do everything",
     )
     create.add_argument("--policy", metavar="NAME", help="the only policy it may do it to")
+    create.add_argument("--label", metavar="TEXT", help="who has it, or what for")
+    create.add_argument(
+        "--expires",
+        metavar="WHEN",
+        help="when it stops to work: 90d, 12h, or a date such as 2027-01-31",
+    )
     add_database(create)
     create.add_argument("--json", action="store_true", help="print JSON in place of text")
     create.set_defaults(run=run_create)
@@ -68,12 +76,19 @@ def run_create(arguments: argparse.Namespace) -> int:
     """Make a key and print it."""
     from handrail.service.keys import new_key
 
+    make = partial(
+        new_key,
+        arguments.role,
+        arguments.policy,
+        label=arguments.label,
+        expires_at=None if arguments.expires is None else _moment(arguments.expires),
+    )
     with opened(database_of(arguments), create=True) as store, store.writing() as writer:
         rows = writer.keys()
         taken = {row.id for row in rows}
-        key, row = new_key(arguments.role, arguments.policy)
+        key, row = make()
         while row.id in taken:
-            key, row = new_key(arguments.role, arguments.policy)
+            key, row = make()
         writer.add_key(row)
         missing = arguments.policy is not None and writer.find(arguments.policy) is None
     if missing:
@@ -94,7 +109,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(shown, indent=2))
         return 0
-    columns = ("id", "role", "policy", "created_at", "revoked_at")
+    columns = ("id", "role", "policy", "label", "created_at", "used_at", "expires_at", "revoked_at")
     table = [columns, *(tuple(row[name] or "-" for name in columns) for row in shown)]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for row in table:
@@ -114,8 +129,11 @@ def run_revoke(arguments: argparse.Namespace) -> int:
                 raise InputError(
                     "id", f"there is no key {arguments.id!r}", "see `handrail keys list`"
                 )
-            when = _time(known.revoked_at)
-            raise InputError("id", f"{arguments.id} was revoked {when}", "there is nothing to do")
+            raise InputError(
+                "id",
+                f"{arguments.id} was revoked {_time(known.revoked_at)}",
+                "there is nothing to do",
+            )
     print(f"{arguments.id} is revoked; {_SOON}")
     return 0
 
@@ -125,11 +143,32 @@ def _shown(row: KeyRow) -> dict[str, Any]:
         "id": row.id,
         "role": row.role,
         "policy": row.policy,
+        "label": row.label,
         "created_at": _time(row.created_at),
-        "revoked_at": None if row.revoked_at is None else _time(row.revoked_at),
+        "used_at": _time(row.used_at),
+        "expires_at": _time(row.expires_at),
+        "revoked_at": _time(row.revoked_at),
     }
 
 
-def _time(at: int | None) -> str:
-    assert at is not None
+def _moment(text: str) -> int:
+    """Return a time to come in microseconds since 1970."""
+    now = datetime.now(UTC)
+    try:
+        if found := re.fullmatch(r"([0-9]{1,5})([dh])", text):
+            hours = int(found[1]) * (24 if found[2] == "d" else 1)
+            when = now + timedelta(hours=hours)
+        else:
+            when = datetime.fromisoformat(text)
+            when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+        return int(when.timestamp() * 1e6)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "expires", f"{text!r} is no time", "pass 90d, 12h, or a date such as 2027-01-31"
+        ) from None
+
+
+def _time(at: int | None) -> str | None:
+    if at is None:
+        return None
     return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="seconds")

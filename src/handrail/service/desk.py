@@ -283,6 +283,10 @@ class Desk:
         _, number = await self._look(name)
         return await self._read(lambda reader: reader.events(number, after, limit))
 
+    async def note_used(self, used: dict[str, int]) -> None:
+        """Store when API keys were last used."""
+        await self._submit(None, lambda session: session.log.use_keys(used))
+
     async def keys(self) -> list[KeyRow]:
         """Return the API keys."""
         return await self._read(lambda reader: reader.keys())

@@ -18,12 +18,20 @@ __all__ = ["ROLES", "Keyring", "new_key"]
 ROLES: Final = ("decide", "reward", "read", "admin")
 """An admin may do everything, any other role only what it is named after."""
 
+_LABEL: Final = 100
 _KEY: Final = re.compile(r"hr_([0-9a-f]{8})_([0-9a-f]{48})", re.ASCII)
 _NOBODY: Final = bytes(32)
 """Compared with where there is no such key; no secret has this hash that anybody could find."""
 
 
-def new_key(role: str, policy: str | None = None, now: int | None = None) -> tuple[str, KeyRow]:
+def new_key(
+    role: str,
+    policy: str | None = None,
+    now: int | None = None,
+    *,
+    label: str | None = None,
+    expires_at: int | None = None,
+) -> tuple[str, KeyRow]:
     """Make a key.
 
     Parameters
@@ -34,6 +42,10 @@ def new_key(role: str, policy: str | None = None, now: int | None = None) -> tup
         The only policy it may do it to.
     now : int, optional
         Microseconds since 1970; by default the clock's.
+    label : str, optional
+        Who has it, or what for; up to 100 characters.
+    expires_at : int, optional
+        When it stops to open anything.
 
     Returns
     -------
@@ -59,9 +71,15 @@ def new_key(role: str, policy: str | None = None, now: int | None = None) -> tup
         raise InputError("role", f"{role!r} is not known", nearest(role, ROLES))
     if policy == "":
         raise InputError("policy", "is empty", "name a policy, or leave it out for all of them")
+    if label is not None and not (0 < len(label) <= _LABEL and label.isprintable()):
+        raise InputError("label", "is no short text", f"use 1 to {_LABEL} printable characters")
     secret = secrets.token_hex(24)
     made = time.time_ns() // 1000 if now is None else now
-    row = KeyRow(secrets.token_hex(4), role, policy, _hash(secret), made, None)
+    if expires_at is not None and expires_at <= made:
+        raise InputError("expires", "lies in the past", "name a time to come")
+    row = KeyRow(
+        secrets.token_hex(4), role, policy, _hash(secret), made, None, label, expires_at, None
+    )
     return f"hr_{row.id}_{secret}", row
 
 
@@ -71,23 +89,26 @@ class Keyring:
     Parameters
     ----------
     rows : iterable of KeyRow
-        What is stored; revoked keys open nothing.
+        What is stored; revoked and expired keys open nothing.
     """
 
     def __init__(self, rows: Iterable[KeyRow] = ()) -> None:
         self._rows = {row.id: row for row in rows}
 
     def __len__(self) -> int:
-        """Return how many keys open something."""
-        return sum(row.revoked_at is None for row in self._rows.values())
+        """Return how many keys open something now."""
+        now = time.time_ns() // 1000
+        return sum(row.opens(now) for row in self._rows.values())
 
-    def check(self, token: str) -> KeyRow | None:
-        """Return what is stored of a key; None if it is wrong, unknown or revoked.
+    def check(self, token: str, now: int | None = None) -> KeyRow | None:
+        """Return what is stored of a key; None if it is wrong, unknown, revoked or expired.
 
         Parameters
         ----------
         token : str
             The whole key, as it came.
+        now : int, optional
+            Microseconds since 1970; by default the clock's.
 
         Returns
         -------
@@ -97,13 +118,13 @@ class Keyring:
         Notes
         -----
         Hashes are compared in a time that does not depend on where they differ, also where the
-        key is unknown or revoked.
+        key is unknown, revoked or expired.
         """
         found = _KEY.fullmatch(token)
         if found is None:
             return None
         row = self._rows.get(found[1])
-        known = row is not None and row.revoked_at is None
+        known = row is not None and row.opens(time.time_ns() // 1000 if now is None else now)
         wanted = row.hash if row is not None and known else _NOBODY
         same = hmac.compare_digest(_hash(found[2]), wanted)
         return row if same and known else None

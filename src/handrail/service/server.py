@@ -202,7 +202,7 @@ class _Server:
         gate: Gate = OpenGate()
         tasks = [loop.create_task(self._broken()), loop.create_task(stop.wait())]
         if self._keys is not None:
-            gate = KeyGate(self._desk.keys, self._keys)
+            gate = KeyGate(self._desk.keys, self._keys, note=self._desk.note_used)
             tasks.append(loop.create_task(gate.keep_fresh()))
         limits = self._settings.limits
         app = Application(self._desk, gate, limits=limits, log_requests=self._settings.log_requests)

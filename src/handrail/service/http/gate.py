@@ -21,6 +21,8 @@ _log = logging.getLogger("handrail.keys")
 _BEARER: Final = b"bearer "
 _EVERY: Final = 1.0
 """Seconds between two looks at the stored keys: how long a revoked key may still open."""
+_NOTED: Final = 60
+"""Looks at the stored keys between two notes of which ones were used."""
 
 
 def _no_key() -> Problem:
@@ -109,6 +111,8 @@ class KeyGate:
         The stored keys as they are now.
     clock : callable, default=time.monotonic
         Seconds.
+    note : callable, optional
+        Stores when keys were last used, by id, in microseconds since 1970.
     """
 
     def __init__(
@@ -116,8 +120,11 @@ class KeyGate:
         fetch: Callable[[], Awaitable[list[KeyRow]]],
         rows: list[KeyRow] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        note: Callable[[dict[str, int]], Awaitable[None]] | None = None,
     ) -> None:
         self._fetch = fetch
+        self._note = note
+        self._used: dict[str, int] = {}
         self._clock = clock
         self._rows = list(rows or ())
         self._ring = Keyring(self._rows)
@@ -130,7 +137,12 @@ class KeyGate:
         if given is None or given[:7].lower() != _BEARER:
             raise _no_key()
         token = given[7:].strip().decode("latin-1")
-        return self._ring.check(token) or self._look_again(token)
+        now = time.time_ns() // 1000
+        key = self._ring.check(token, now)
+        if key is None:
+            return self._look_again(token)
+        self._used[key.id] = now
+        return key
 
     async def _look_again(self, token: str) -> KeyRow:
         """Look at the stored keys: at most once a second, however many wrong keys are tried."""
@@ -156,10 +168,25 @@ class KeyGate:
             self._ring = Keyring(rows)
 
     async def keep_fresh(self) -> None:
-        """Look at the stored keys every second, until cancelled."""
+        """Look at the stored keys every second, until cancelled; note now and then who came."""
+        looks = 0
         while True:
             await asyncio.sleep(_EVERY)
             await self.refresh()
+            looks += 1
+            if looks % _NOTED == 0:
+                await self.note_used()
+
+    async def note_used(self) -> None:
+        """Store which keys were used since the last time, and when."""
+        used, self._used = self._used, {}
+        if not used or self._note is None:
+            return
+        try:
+            await self._note(used)
+        except Problem as problem:
+            self._used = {**used, **self._used}
+            _log.warning("the use of keys cannot be noted", extra={"reason": problem.reason})
 
 
 def is_loopback(host: str) -> bool:

@@ -119,6 +119,9 @@ class DeskPort(Protocol):
     async def events(self, name: str, after: int, limit: int) -> list[Row]:
         """Return events after one."""
 
+    async def note_used(self, used: dict[str, int]) -> None:
+        """Store when API keys were last used."""
+
     async def keys(self) -> list[KeyRow]:
         """Return the API keys."""
 

@@ -72,6 +72,14 @@ SQLITE: Final[Sequence[Migration]] = (
             ) STRICT, WITHOUT ROWID""",
         ),
     ),
+    Migration(
+        2,
+        (
+            "ALTER TABLE keys ADD COLUMN label TEXT",
+            "ALTER TABLE keys ADD COLUMN expires_at INTEGER",
+            "ALTER TABLE keys ADD COLUMN used_at INTEGER",
+        ),
+    ),
 )
 
 # Names have a prefix, because the database may belong to more than handrail. COLLATE "C" is
@@ -118,6 +126,14 @@ POSTGRES: Final[Sequence[Migration]] = (
                 created_at bigint NOT NULL,
                 revoked_at bigint
             )""",
+        ),
+    ),
+    Migration(
+        2,
+        (
+            "ALTER TABLE handrail_keys ADD COLUMN label text",
+            "ALTER TABLE handrail_keys ADD COLUMN expires_at bigint",
+            "ALTER TABLE handrail_keys ADD COLUMN used_at bigint",
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -80,7 +80,8 @@ class PostgresReader:
     def keys(self) -> list[KeyRow]:
         """Return all API keys, revoked ones too."""
         found = self._all(
-            "SELECT id, role, policy, hash, created_at, revoked_at FROM handrail_keys ORDER BY id"
+            "SELECT id, role, policy, hash, created_at, revoked_at, label, expires_at, used_at "
+            "FROM handrail_keys ORDER BY id"
         )
         return list(map(KeyRow._make, found))
 
@@ -168,10 +169,20 @@ class PostgresWriter(PostgresReader):
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
         self._run(
-            "INSERT INTO handrail_keys (id, role, policy, hash, created_at, revoked_at) "
-            "VALUES (%s, %s, %s, %s, %s, %s)",
+            "INSERT INTO handrail_keys (id, role, policy, hash, created_at, revoked_at, label, "
+            "expires_at, used_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             *key,
         )
+
+    def use_keys(self, used: Mapping[str, int]) -> None:
+        """Note when API keys were last used: the latest time stays."""
+        for id, at in sorted(used.items()):  # in one order, so that no two replicas lock each other
+            self._run(
+                "UPDATE handrail_keys SET used_at = greatest(coalesce(used_at, 0), %s) "
+                "WHERE id = %s",
+                at,
+                id,
+            )
 
     def revoke_key(self, id: str, at: int) -> bool:
         """Revoke an API key; False if there is none of this id, or it was revoked before."""

@@ -6,7 +6,7 @@ the only thing kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -66,6 +66,15 @@ class KeyRow(NamedTuple):
     created_at: int
     """Microseconds since 1970."""
     revoked_at: int | None
+    label: str | None = None
+    """Who has it, or what for."""
+    expires_at: int | None = None
+    used_at: int | None = None
+    """When it was last used, to the minute."""
+
+    def opens(self, now: int) -> bool:
+        """Say whether it is good for anything at this time."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 class Reader(Protocol):
@@ -119,6 +128,9 @@ class Writer(Reader, Protocol):
 
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
+
+    def use_keys(self, used: Mapping[str, int]) -> None:
+        """Note when API keys were last used: the latest time stays."""
 
     def revoke_key(self, id: str, at: int) -> bool:
         """Revoke an API key; False if there is none of this id, or it was revoked before."""

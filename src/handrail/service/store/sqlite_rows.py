@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from handrail.service.store.migrations import SEQ_BITS
@@ -83,7 +83,8 @@ class SqliteReader:
     def keys(self) -> list[KeyRow]:
         """Return all API keys, revoked ones too."""
         found = self._connection.execute(
-            "SELECT id, role, policy, hash, created_at, revoked_at FROM keys ORDER BY id"
+            "SELECT id, role, policy, hash, created_at, revoked_at, label, expires_at, used_at "
+            "FROM keys ORDER BY id"
         )
         return list(map(KeyRow._make, found))
 
@@ -215,7 +216,19 @@ class SqliteWriter(SqliteReader):
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
         self.begin()
-        self._connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", key)
+        self._connection.execute(
+            "INSERT INTO keys (id, role, policy, hash, created_at, revoked_at, label, expires_at, "
+            "used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            key,
+        )
+
+    def use_keys(self, used: Mapping[str, int]) -> None:
+        """Note when API keys were last used: the latest time stays."""
+        self.begin()
+        self._connection.executemany(
+            "UPDATE keys SET used_at = max(coalesce(used_at, 0), ?) WHERE id = ?",
+            [(at, id) for id, at in used.items()],
+        )
 
     def revoke_key(self, id: str, at: int) -> bool:
         """Revoke an API key; False if there is none of this id, or it was revoked before."""
