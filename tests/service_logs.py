@@ -8,6 +8,7 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.catalogue import algorithm
+from handrail.policies.outcomes import Because
 from handrail.service import commands, outcomes
 from handrail.service.book import Book
 from handrail.service.limits import Limits
@@ -25,8 +26,11 @@ SECOND = 1_000_000
 
 def request(name: str, algorithm_name: str, setting: str, **changes: Any) -> CreateRequest:
     """Return a request to create a policy, of the parameters that tests of policies use."""
-    own = {key: changes.pop(key) for key in ("mode", "keep_candidates") if key in changes}
+    names = ("mode", "keep_candidates", "may_override")
+    own = {key: changes.pop(key) for key in names if key in changes}
     given = parameters(algorithm_name, setting, **changes)
+    if setting == "guard" and not isinstance(given.get("baseline_mean"), str):
+        own.setdefault("may_override", ["baseline", "baseline_mean"])  # its rounds tell others
     for key, value in given.items():
         if isinstance(value, np.ndarray):
             given[key] = value.tolist()
@@ -81,12 +85,16 @@ class Writer:
     def _settle(self, session: Session, book: Book) -> None:
         while self.waiting and self.rng.random() < 0.6:
             id = self.waiting.pop(int(self.rng.integers(len(self.waiting))))
+            said = [id] if self.rng.random() < 0.7 else []
             try:
                 if self.rng.random() < 0.15:
-                    outcomes.fall_back(session, book, id)
+                    because: Because = "choice" if self.rng.random() < 0.5 else "no-answer"
+                    outcomes.fall_back(session, book, id, because)
+                elif self.rng.random() < 0.1:  # played, and its reward never comes
+                    outcomes.played_all(session, book, [id])
                 else:
                     given = [RewardRequest(decision=id, reward=self.world.reward())]
-                    outcomes.reward_all(session, book, given, batch=True)
+                    outcomes.reward_all(session, book, given, batch=True, played=said)
             except InputError as error:  # pragma: no cover - says which round it was
                 raise AssertionError(id) from error
 

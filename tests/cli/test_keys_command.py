@@ -56,7 +56,8 @@ def test_a_list_shows_no_secret(database: str, capsys: pytest.CaptureFixture[str
     rows = listed(database, capsys)
     assert [(row["role"], row["policy"]) for row in rows] == [("read", "news"), ("admin", None)]
     assert all(row["revoked_at"] is None for row in rows)
-    assert table.splitlines()[0].split() == ["id", "role", "policy", "created_at", "revoked_at"]
+    columns = "id role policy label created_at used_at expires_at revoked_at"
+    assert table.splitlines()[0].split() == columns.split()
     assert len(table.splitlines()) == 3
     content = (Path(database).read_bytes(), table.encode(), json.dumps(rows).encode())
     for key in keys:

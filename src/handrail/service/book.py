@@ -86,6 +86,7 @@ class Book:
     """
 
     def __init__(self, created: Created, policy: Policy | None = None) -> None:
+        _refuse_unknown(created)
         definition = created.definition
         self.version = created.version or 1
         self.names: list[str] | None = None
@@ -145,9 +146,7 @@ class Book:
         event : Event
             The event that follows the latest one.
         """
-        unknown = reserved(event)
-        if unknown is not None:
-            raise InputError(unknown, "is not known to this handrail", "upgrade handrail")
+        _refuse_unknown(event)
         match event:
             case Decided():
                 self.policy.replay(self.played(event))
@@ -251,3 +250,10 @@ class Book:
         self.version = state.get("version", 1)
         self.seq = self.saved = seq
         self.head = head
+
+
+def _refuse_unknown(event: Event) -> None:
+    """Refuse what only a later release gives a meaning: a state without it would be another one."""
+    field = reserved(event)
+    if field is not None:
+        raise InputError(field, "is not known to this handrail", "upgrade handrail")

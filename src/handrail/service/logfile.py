@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FORMAT: Final = "handrail-log"
-VERSION: Final = 1
+VERSION: Final = 2
 LINE_BYTES: Final = 32 * 2**20
 """More than any event has: a request is at most 4 MiB."""
 _GROUP_BYTES: Final = 2**30
@@ -221,7 +221,7 @@ def _checked(path: Path, first: bytes) -> Header:
         raise InputError(
             str(path), f"is no log: line 1: {_said(error)}", "pass a file that handrail export made"
         ) from error
-    if header.version != VERSION:
+    if not 1 <= header.version <= VERSION:
         raise InputError(
             str(path),
             f"is of version {header.version}, this handrail knows {VERSION}",

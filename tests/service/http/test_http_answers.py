@@ -50,7 +50,7 @@ def test_one_decision(edge: Edge) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert answer.content == (
         b'{"id":"id-1","round":1,"action":0,"event":"baseline","margin":null,"reason":"because",'
-        b'"awaits_reward":false,"repeated":false}'
+        b'"awaits_reward":false,"repeated":false,"say_played":false}'
     )
     assert edge.desk.asked == [
         ("decide", "a", [DecideRequest(baseline="x", baseline_mean=0.5)], False)
