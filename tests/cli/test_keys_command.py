@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,22 @@ def test_a_key_is_printed_once_and_opens(database: str, capsys: pytest.CaptureFi
     found = ring(database).check(key)
     assert found is not None
     assert (found.role, found.policy) == ("decide", None)
+
+
+def test_a_key_has_a_label_and_an_end(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    named = ("--label", "cron job of the shop", "--expires")
+    create(database, capsys, "--role", "reward", *named, "90d")
+    create(database, capsys, "--role", "reward", *named, "2999-01-31")
+    first, second = listed(database, capsys)
+    assert first["label"] == "cron job of the shop"
+    assert (first["used_at"], second["expires_at"]) == (None, "2999-01-31T00:00:00+00:00")
+    days = datetime.fromisoformat(first["expires_at"]) - datetime.fromisoformat(first["created_at"])
+    assert timedelta(days=90) - timedelta(minutes=1) < days <= timedelta(days=90)
+    for bad in ("soon", "0d", "2001-01-01", "99999999999d"):
+        more = ["--role", "read", "--expires", bad, "--database", database]
+        assert main(["keys", "create", *more]) == 2
+        assert capsys.readouterr().err.startswith("error: expires: ")
+    assert len(listed(database, capsys)) == 2
 
 
 def test_a_list_shows_no_secret(database: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,25 @@ def test_a_key_opens_until_it_is_revoked() -> None:
     assert len(Keyring([revoked])) == 0
 
 
+def test_a_key_opens_until_it_expires() -> None:
+    key, row = new_key("read", now=1_000_000, label="the shop's cron job", expires_at=3_000_000)
+    ring = Keyring([row])
+    assert ring.check(key, 2_999_999) == row
+    assert ring.check(key, 3_000_000) is None
+    assert ring.check(key) is None  # by the clock, which is past it
+    assert len(ring) == 0
+
+
+def test_bad_labels_and_times_are_named() -> None:
+    for label in ("", "x" * 101, "two\nlines"):
+        with pytest.raises(InputError) as caught:
+            new_key("read", label=label)
+        assert caught.value.field == "label"
+    with pytest.raises(InputError) as caught:
+        new_key("read", now=5, expires_at=5)
+    assert caught.value.field == "expires"
+
+
 def test_only_a_hash_of_the_secret_is_kept() -> None:
     key, row = new_key("admin")
     head, id, secret = key.split("_")

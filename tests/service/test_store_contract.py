@@ -208,7 +208,7 @@ def test_snapshots_are_kept_and_pruned(store: Store) -> None:
 def test_api_keys(store: Store) -> None:
     rows = [
         KeyRow("a1", "admin", None, b"\0" * 32, 1_700_000_000_000_000, None),
-        KeyRow("b2", "decide", "news", b"\1" * 32, 1_700_000_000_000_001, None),
+        KeyRow("b2", "decide", "news", b"\1" * 32, 1_700_000_000_000_001, None, "shop", 9, None),
     ]
     with store.writing() as writer:
         for row in reversed(rows):
@@ -221,6 +221,14 @@ def test_api_keys(store: Store) -> None:
         assert not writer.revoke_key("c3", 7)
     with store.reading() as reader:
         assert reader.keys() == [rows[0], rows[1]._replace(revoked_at=5)]
+    for used, latest in (({"a1": 40, "c3": 1}, 40), ({"a1": 30}, 40), ({"a1": 50}, 50)):
+        with store.writing() as writer:
+            writer.use_keys(used)
+        with store.reading() as reader:
+            assert reader.keys() == [
+                rows[0]._replace(used_at=latest),
+                rows[1]._replace(revoked_at=5),
+            ]
 
 
 def test_what_was_written_is_there_when_opened_again(source: str) -> None:

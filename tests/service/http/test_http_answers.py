@@ -30,6 +30,9 @@ SECURITY = {
 }
 
 
+REWARDS = [{"decision": "id-1", "reward": 1.0}]
+
+
 @pytest.fixture
 def edge() -> Iterator[Edge]:
     with at_the_edge() as edge:
@@ -112,12 +115,26 @@ def test_views(edge: Edge) -> None:
         assert client.get("/v1/policies/a/budget?points=7&after=3").json()["policy"] == "a"
         assert client.get("/v1/policies/a/estimates").json()["theta"] == [0.5]
         fallback = client.post("/v1/policies/a/decisions/id-1/fallback").json()
+        client.post("/v1/policies/a/decisions/id-1/fallback", json={"because": "choice"})
+        word = client.post("/v1/policies/a/decisions/id-1/played").json()
+        words = client.post("/v1/policies/a/played", json={"decisions": ["id-1", "id-2"]}).json()
+        client.post("/v1/policies/a/decide", json={"requests": [{}], "played": ["id-1"]})
+        client.post("/v1/policies/a/rewards", json={"rewards": REWARDS, "played": ["id-2"]})
+        refused = client.post("/v1/policies/a/decisions/id-1/fallback", json={"because": "whim"})
+    assert refused.status_code == 422
     assert fallback["status"] == "baseline"
+    assert word["status"] == "played"
+    assert [each["decision"] for each in words["played"]] == ["id-1", "id-2"]
     assert edge.desk.asked == [
         ("decisions", "a", 0, 100),
         ("budget", "a", 3, 7),
         ("estimates", "a", 0, 500),
         ("fallback", "a", "id-1", "no-answer"),
+        ("fallback", "a", "id-1", "choice"),
+        ("played", "a", "id-1"),
+        ("played_all", "a", ["id-1", "id-2"]),
+        ("decide", "a", [DecideRequest()], True, ["id-1"]),
+        ("rewards", "a", [RewardRequest(decision="id-1", reward=1.0)], True, ["id-2"]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -73,6 +74,31 @@ def test_while_the_database_is_away_known_keys_stay() -> None:
         with pytest.raises(Problem) as caught:
             await checked(gate, key)
         assert caught.value.status == 401
+
+    asyncio.run(main())
+
+
+def test_it_notes_which_keys_were_used_and_when() -> None:
+    keys = [new_key("read") for _ in range(3)]
+    desk = FakeDesk([row for _, row in keys])
+
+    async def main() -> None:
+        gate = KeyGate(desk.keys, [keys[0][1]], note=desk.note_used)
+        await gate.note_used()
+        assert desk.asked == []  # nobody came
+        before = time.time_ns() // 1000
+        for key, _ in keys[:2]:  # one it knows, and one that it has to look for
+            await checked(gate, key)
+        desk.fails = Problem(503, "away")
+        await gate.note_used()
+        desk.fails = None
+        await gate.note_used()
+        ((_, used),) = [each for each in desk.asked if each[0] == "note_used"][-1:]
+        assert set(used) == {row.id for _, row in keys[:2]}
+        assert all(before <= at <= time.time_ns() // 1000 for at in used.values())
+        count = len(desk.asked)
+        await gate.note_used()
+        assert len(desk.asked) == count
 
     asyncio.run(main())
 

@@ -154,6 +154,7 @@ class KeyGate:
                 key = self._ring.check(token)
         if key is None:
             raise _no_key()
+        self._used[key.id] = time.time_ns() // 1000
         return key
 
     async def refresh(self) -> None:
