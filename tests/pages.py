@@ -17,7 +17,7 @@ __all__ = ["DOCS", "Step", "agree", "ask", "backticked", "steps", "tables"]
 DOCS = Path(__file__).parent.parent / "docs"
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_ID = re.compile(r"\b[0-9a-f]{16}-[0-9a-f]{8}-(\d+-[rb])\b")
+_ID = re.compile(r"\b[0-9a-f]{16}-[0-9a-f]{24}-(\d+-[rb])\b")
 _VARIABLE = re.compile(r"^(\w+)=(.*)$", re.MULTILINE)
 _TICKS = re.compile(r"`([^`]+)`")
 

@@ -60,7 +60,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {
         **{"name": "a", "algorithm": "HANDRAIL", "arms": ["x", "y"], "arms_ever": 5},
         **{"baseline": "x", "baseline_mean": 0.3, "alpha": 0.5, "delta": 0.05},
-        **{"reward_range": [0, 1], "mode": "shadow"},
+        **{"reward_range": [0, 1], "mode": "shadow", "window": 9, "default_reward": 0},
     }
     with real_edge(str(folder / "handrail.db")) as (url, key):
         headers = {"Authorization": f"Bearer {key}"}
@@ -75,9 +75,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "decisions"
             ]
             waiting = [answer["id"] for answer in answers if answer["awaits_reward"]]
-            api.post(
-                "/v1/policies/a/rewards", json={"decision": waiting[0], "reward": 1 / 3}
-            ).raise_for_status()
+            told = {"decision": waiting[0], "reward": 1 / 3, "played": waiting[:1]}
+            api.post("/v1/policies/a/rewards", json=told).raise_for_status()
             api.post(f"/v1/policies/a/decisions/{waiting[1]}/fallback").raise_for_status()
             assert api.post("/v1/policies/a/arms", json={"name": "z"}).status_code == 201
             assert api.delete("/v1/policies/a/arms/y").status_code == 200
@@ -96,7 +95,7 @@ def test_the_check_of_a_file(exported: Path, tmp_path: Path) -> None:
     exec(compile(code, PAGE, "exec"), found)  # the example is ours
     lines = exported.read_text().splitlines(keepends=True)
     kinds = {json.loads(line)["event"]["kind"] for line in lines[1:]}
-    assert kinds == events._KINDS.keys() - {"closed", "checkpoint"}
+    assert kinds == events._KINDS.keys() - {"closed", "checkpoint", "upgraded"}
     assert found["check"](exported) == len(lines) - 1
     bad = tmp_path / "bad.ndjson"
     bad.write_text("".join(lines).replace('"reward":0.3333', '"reward":0.3334'))

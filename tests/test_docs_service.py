@@ -28,8 +28,13 @@ from handrail.service.messages import (
     DecideBatch,
     DecideRequest,
     FallbackAnswer,
+    FallbackRequest,
     Mode,
     ModeRequest,
+    PlayedAnswer,
+    PlayedAnswers,
+    PlayedBatch,
+    PlayedStatus,
     RewardAnswer,
     RewardAnswers,
     RewardBatch,
@@ -107,6 +112,8 @@ def test_modes_and_what_becomes_of_rewards() -> None:
     assert named(modes) == list(get_args(Mode))
     (found,) = [rows for rows in tables("service.md", "status") if not rows[0][0].isdigit()]
     assert named(found) == list(get_args(RewardStatus))
+    (words,) = tables("service.md", "word")
+    assert named(words) == list(get_args(PlayedStatus))
 
 
 def test_the_limits() -> None:
@@ -163,8 +170,13 @@ def test_the_fields_of_requests_and_answers() -> None:
     assert told["decide, batch"] == [names(DecideBatch), names(Answers)]
     assert told["reward"] == [names(RewardRequest), names(RewardAnswer)]
     assert told["reward, batch"] == [names(RewardBatch), names(RewardAnswers)]
-    statuses = ["baseline", "ignored", "late"]
-    assert told["fallback"] == [[], ["decision", "status", *statuses, "detail"]]
+    statuses = ["baseline", "choice", "ignored", "late"]
+    assert told["fallback"] == [
+        names(FallbackRequest),
+        ["decision", "status", *statuses, "detail"],
+    ]
+    assert told["played"] == [[], names(PlayedAnswer)]
+    assert told["played, batch"] == [names(PlayedBatch), names(PlayedAnswers)]
     assert get_args(get_type_hints(FallbackAnswer)["status"]) == tuple(statuses)
     assert told["checkpoint"] == [[], names(CheckpointAnswer)]
     assert told["arm"] == [names(ArmRequest), names(ArmAnswer)]

@@ -273,11 +273,12 @@ def reserved(event: Event) -> str | None:
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """Return an event as an object that JSON can hold; what was not in version 1 only if said."""
+    """Return an event as an object that JSON can hold: the values are those of its bytes."""
     fields = msgspec.structs.asdict(event)
     for name in _LATER[type(event)][0]:
-        if fields[name] is None:
-            del fields[name]
+        if fields[name] is not None:
+            break
+        del fields[name]
     return {"kind": kind(event), **fields}
 
 
