@@ -455,7 +455,7 @@ def test_whose_word_it_is_not() -> None:
 
 
 def _waiting(setting: str, **more: Any) -> tuple[Policy, list[Decision]]:
-    """A policy with rounds that wait: plain, said, rewarded, chosen, chosen and rewarded, fallen."""
+    """Rounds that wait: plain, said, rewarded, chosen, chosen and rewarded, fallen."""
     names = {"arms": "HANDRAIL", "features": "CLUCB2", "dim": "CLUCB2", "guard": "GUARD"}
     if setting != "guard":
         more.setdefault("learn_baseline", True)
