@@ -65,6 +65,8 @@ class Rules(Protocol):
     """1: the j-th arm ever created gets 6 / (pi j)^2 of the level; 0: each gets 1 / arms."""
     confirm: int
     """1: a round of S is in the past bound by its promise alone until its reward comes."""
+    credit: int
+    """1: that promise is min(max(lower, 0), mu_b), the rule of edition 1; 0: it is nothing."""
 
 
 class Ledger(Protocol):
@@ -116,6 +118,9 @@ class Ledger(Protocol):
     """No checkpoint comes before this round, where checkpoints are no multiples of a number."""
     checkpoints: int
     """Checkpoints of that kind that have passed."""
+    missed: int
+    """Rewards among ``rewards`` that no estimator learned: missing ones, counted as the lowest,
+    and those of rounds in which the caller chose the baseline."""
 
 
 def record_dtype(record: type) -> np.dtype[np.void]:

@@ -86,10 +86,13 @@ def would_be_safe(rules: Rules, ledger: Ledger, certified: float, mean: float) -
 def promised(rules: Rules, lower: float, truth: float, floor: float) -> float:
     """Return what a round of S counts until its reward comes; the truth is for oracles.
 
-    Until it is confirmed, the round may have been the action's or the baseline's.
+    Until it is confirmed, the round may have been the action's, the baseline's or nobody's, and
+    who is lost may depend on the user: it counts nothing. Edition 1 counted min(lower, mu_b).
     """
     if rules.confirm == 0 or rules.past == NONE:
         return max(lower, 0.0)
+    if rules.credit == 0:
+        return 0.0
     return min(truth if rules.past == ORACLE else max(lower, 0.0), floor)
 
 

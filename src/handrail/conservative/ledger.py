@@ -17,6 +17,7 @@ __all__ = [
     "add",
     "constant_need",
     "need",
+    "record_choice",
     "record_decision",
     "record_earned",
     "record_fallback",
@@ -25,6 +26,7 @@ __all__ = [
     "record_missed",
     "record_plays",
     "record_reward",
+    "record_row",
     "record_waived",
 ]
 
@@ -124,6 +126,24 @@ def record_waived(ledger: Ledger, promise: float) -> None:
     """Close a pending round without a reward: its promise stays for good."""
     _end_pending(ledger, promise)
     ledger.waived, ledger.waived_rest = add(ledger.waived, ledger.waived_rest, promise)
+
+
+@lean
+def record_row(ledger: Ledger, promise: float, reward: float) -> None:
+    """Replace a pending round's promise by a reward that is summed and not learned from.
+
+    A missing reward counts as the lowest, 0: its mean is then no more than the true one, so that
+    the bound on the summed means still holds.
+    """
+    record_reward(ledger, promise, reward)
+    ledger.missed += 1
+
+
+@lean
+def record_choice(ledger: Ledger, promise: float) -> None:
+    """Drop a pending round's promise: the caller chose the baseline, and the round stays in S."""
+    _end_pending(ledger, promise)
+    ledger.pending += 1
 
 
 @lean

@@ -147,8 +147,7 @@ def unconfirmed(rules: Rules, ledger: Ledger) -> float:
     -----
     Nothing, where every round is held to have been played as decided: then N_k and x have it. Where
     rounds have to be confirmed, N_k and x have those whose reward came, and each of the others
-    counts its promise: min(max(lower, 0), floor) as of its decision, which is no more than the mean
-    of its action and no more than that of the baseline, whichever was played.
+    counts its promise (`promised`).
     """
     if rules.confirm == 0:
         return 0.0

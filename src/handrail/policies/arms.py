@@ -11,7 +11,7 @@ from handrail.compiled import lean
 from handrail.conservative.baseline import CONSTANT, FROM_REWARDS
 from handrail.conservative.choice import ACTION, Choice, conclude, count_decision
 from handrail.conservative.ledger import record_earned
-from handrail.conservative.past import current_boundary, past_of_arms, past_plus_now
+from handrail.conservative.past import ORACLE, current_boundary, past_of_arms, past_plus_now
 from handrail.estimators.means import bound_means, learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire, rules_of
 from handrail.policies.played import Played
@@ -178,6 +178,11 @@ class ArmsModel:
             open_round.promise,
             reward,
         )
+
+    def forget(self, open_round: OpenRound) -> None:
+        """Take a play whose reward never came out of N_k."""
+        if self.rules["confirm"][0] == 0 and self.rules["past"][0] != ORACLE:
+            self.plays[open_round.action] -= 1
 
     def grow(self, features: Floats | None) -> None:
         """Make room for one more arm, never played."""

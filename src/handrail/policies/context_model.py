@@ -151,6 +151,12 @@ class ContextModel:
         self.vectors[FORGONE, : features.size] -= features
         self.vectors[HELD, : features.size] += features
 
+    def forget(self, open_round: OpenRound) -> None:
+        """Take a play whose reward never came out of x."""
+        features = open_round.features
+        if self.rules["confirm"][0] == 0 and features is not None:
+            self.vectors[TOTAL, : features.size] -= features
+
     def grow(self, features: Floats | None) -> None:
         """Take in the features of one more arm; the regression knows no arms."""
         assert self.features is not None

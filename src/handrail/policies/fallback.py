@@ -19,7 +19,7 @@ __all__ = ["fall_back", "instead_of", "keeps_base"]
 def keeps_base(settings: Settings) -> bool:
     """Say whether the baseline's features must be kept of a round that may not be carried out."""
     varies = settings.algorithm.estimator == "linear" and settings.actions is None
-    return settings.confirm and varies and settings.lessons == FROM_REWARDS
+    return bool(settings.confirm) and varies and settings.lessons == FROM_REWARDS
 
 
 def instead_of(settings: Settings, played: Played) -> Instead | None:
@@ -88,5 +88,6 @@ def _replaced(
 ) -> OpenRound:
     kept = OpenRound(lost.round, action, held, promise, features, lost.token)
     kept.closed = lost.closed
-    kept.fallen = True
+    kept.said = True  # the report says what was played
+    kept.fallen = "baseline"
     return kept

@@ -16,6 +16,7 @@ from handrail.conservative.ledger import record_earned
 from handrail.conservative.past import (
     LARGER,
     MARTINGALE,
+    ORACLE,
     SELF_NORMALISED,
     current_boundary,
     martingale,
@@ -324,6 +325,12 @@ class FixedModel:
             open_round.promise,
             reward,
         )
+
+    def forget(self, open_round: OpenRound) -> None:
+        """Take a play whose reward never came out of N_k and y."""
+        if self.rules["confirm"][0] == 0 and self.rules["past"][0] != ORACLE:
+            self.plays[open_round.action] -= 1
+            self.cross -= self.gram[open_round.action]
 
     def grow(self, features: Floats | None) -> None:
         """Take in the features of one more arm; the regression does not change."""

@@ -34,7 +34,7 @@ def guard(
     baseline_delta: float | None = None,
     window: int | None = None,
     default_reward: float | None = None,
-    confirm: bool = False,
+    confirm: bool | str = False,
 ) -> Policy:
     r"""Make a guard: your own policy proposes an action, the guard plays it or the baseline.
 
@@ -77,9 +77,10 @@ def guard(
         The probability with which a pair `baseline_mean` may be wrong; a part of delta.
     window, default_reward
         For rewards that may be missing: as for `make_policy`.
-    confirm : bool, default=False
-        As for `make_policy`. A proposal counts nothing until its reward comes in any case, so it
-        only allows `Policy.fall_back`.
+    confirm : bool or "by-reward", default=False
+        As for `make_policy`. A proposal counts nothing until its reward comes in any case; True
+        asks for `Policy.played` where a `default_reward` is declared, and both allow
+        `Policy.fall_back`.
 
     Returns
     -------

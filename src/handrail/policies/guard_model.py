@@ -149,6 +149,9 @@ class GuardModel:
         """Sum a reward."""
         reward_guard(self.ledger, open_round.held, open_round.promise, reward)
 
+    def forget(self, open_round: OpenRound) -> None:
+        """Do nothing: a guard counts no plays but the ledger's."""
+
     def grow(self, features: Floats | None) -> None:
         """Do nothing: any action may be proposed."""
 

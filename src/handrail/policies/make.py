@@ -47,7 +47,7 @@ def make_policy(
     true_means: ArrayLike | None = None,
     window: int | None = None,
     default_reward: float | None = None,
-    confirm: bool = False,
+    confirm: bool | str = False,
 ) -> Policy:
     r"""Make a policy: an algorithm with its parameters, ready for its first round.
 
@@ -136,12 +136,15 @@ def make_policy(
         Rounds after which a reward counts as missing: the window of round i closes when round
         i + window is decided. Rewards are then used in the order of decisions, at the close.
     default_reward : float
-        What a missing reward counts as. Without it the round is never learned from and counts
-        by its lower bound.
-    confirm : bool, default=False
-        Whether a decision may not have been carried out until its reward comes: its answer was
-        lost, and the caller played the baseline (see Notes). Not for oracles with `dim`; it makes
-        no difference to UCB and LinUCB, which promise nothing.
+        What a missing reward counts as. Without it the round earned the lowest reward, and is
+        never learned from.
+    confirm : bool or "by-reward", default=False
+        Whether a decision may not have been carried out: its answer was lost, and nobody knows
+        what was played instead (see Notes). True: where a `default_reward` is declared,
+        `Policy.played` shows that it was; elsewhere its reward does. "by-reward": its reward does
+        although a default is declared; only for guards and multi-armed algorithms whose default is
+        the lowest reward and whose baseline's mean is told. Not for oracles with `dim`; it makes
+        no difference to what UCB and LinUCB promise, which is nothing.
 
     Returns
     -------
@@ -155,19 +158,21 @@ def make_policy(
 
     Notes
     -----
-    With `confirm`, until the reward of a round i of S comes nobody knows whether its action was
-    played or the baseline. It then counts
+    With `confirm`, a round of S counts nothing until it is confirmed and its reward is used: it is
+    in neither N_k (`arm-sums`) nor x (`self-normalised`) nor the sum of rewards (`martingale`),
+    while what is owed counts all of S. So every margin holds whatever became of the earlier
+    decisions, also where it depends on the user who gets lost.
 
-    .. math:: p_i = \min(\max(\mathrm{lower}_i, 0), \mu_b(i)),
+    With a default, a missing reward and a lost decision look alike. Rows of defaults for actions
+    that nobody played would teach the estimator something else, so that `Policy.played` has to say
+    what was carried out, for every decision and before its reward is known. When the window closes,
+    a round that was said to be played takes its reward or the default; any other counts nothing for
+    good, even if a reward came. Where baseline rounds are learned from, the same holds for them.
 
-    with the lower end of what is known of the baseline's mean in its place where that is an
-    interval, both as of the decision: no more than either of the two earns. It is in neither N_k
-    (`arm-sums`) nor x (`self-normalised`) nor the sum of rewards (`martingale`), and the past bound
-    is the one of the confirmed rounds plus the sum of p_i over the others. What is owed counts all
-    of S. So every margin holds whichever of the earlier decisions were carried out; if the present
-    one is not, the budget grows by alpha mu_b. A round that is closed without a reward and without
-    a default keeps p_i for good; with a default, missing means the default, lost or not.
-    `Policy.fall_back` says that a decision was lost.
+    Without a default, a reward that is missing when the window closes counts as the lowest reward
+    in the sum of rewards; no estimator learns it, and the round leaves N_k and x.
+
+    `Policy.fall_back` says that the baseline was played after all.
 
     References
     ----------

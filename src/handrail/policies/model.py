@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handrail.compiled import compiled, lean
 from handrail.conservative.choice import Choice
-from handrail.conservative.ledger import record_missed, record_waived
+from handrail.conservative.ledger import (
+    record_choice,
+    record_missed,
+    record_row,
+    record_waived,
+)
 from handrail.conservative.selection import HOLD
 from handrail.policies.played import Instead, Played
 from handrail.policies.rounds import Round
 from handrail.records import Floats, Ints, Record
 
-__all__ = ["Arrays", "Model", "OpenRound", "copy_model", "retire", "rules_of", "waive"]
+__all__ = [
+    "Arrays",
+    "Fallen",
+    "Model",
+    "OpenRound",
+    "choose_baseline",
+    "copy_model",
+    "count_row",
+    "retire",
+    "rules_of",
+    "waive",
+]
 
 Arrays = dict[str, NDArray[Any]]
+Fallen = Literal["", "baseline", "choice"]
+"""What a reported fallback made of a round: nothing yet, a baseline round, or one that stays in S
+because the caller's choice may depend on the user."""
 
 
 class OpenRound:
@@ -35,6 +54,7 @@ class OpenRound:
         "promise",
         "reward",
         "round",
+        "said",
         "token",
     )
 
@@ -56,8 +76,9 @@ class OpenRound:
         self.token = token
         self.reward: float | None = None
         self.closed = False
-        self.fallen = False
-        """Whether the baseline was played after all."""
+        self.said = False
+        """Whether its action was said to be played."""
+        self.fallen: Fallen = ""
         self.instead: Instead | None = None
         """Its baseline, where that may have been played."""
 
@@ -66,7 +87,7 @@ class OpenRound:
         twin = OpenRound(
             self.round, self.action, self.held, self.promise, self.features, self.token
         )
-        twin.reward, twin.closed = self.reward, self.closed
+        twin.reward, twin.closed, twin.said = self.reward, self.closed, self.said
         twin.fallen, twin.instead = self.fallen, self.instead
         return twin
 
@@ -95,6 +116,9 @@ class Model(Protocol):
 
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
+
+    def forget(self, open_round: OpenRound) -> None:
+        """Take a play whose reward never came out of N_k and x, where it was counted at once."""
 
     def grow(self, features: Floats | None) -> None:
         """Make room for one more fixed arm."""
@@ -128,6 +152,18 @@ def waive(ledger_: Record, held: bool, promise: float) -> None:
         record_missed(ledger_[0])
     else:
         record_waived(ledger_[0], promise)
+
+
+@compiled
+def count_row(ledger_: Record, promise: float, reward: float) -> None:
+    """Sum a reward that no estimator learns from."""
+    record_row(ledger_[0], promise, reward)
+
+
+@compiled
+def choose_baseline(ledger_: Record, promise: float) -> None:
+    """Let a round stay in S, without a promise: the caller chose the baseline."""
+    record_choice(ledger_[0], promise)
 
 
 @lean

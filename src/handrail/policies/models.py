@@ -29,7 +29,7 @@ def make_model(settings: Settings) -> Model:
     features = settings.features
     # Arm space keeps each arm's mean, and the plays that were confirmed.
     means = int(settings.rules["width"][0]) == INTERSECTION
-    means = means or (settings.algorithm.past == "oracle" and settings.confirm)
+    means = means or (settings.algorithm.past == "oracle" and bool(settings.confirm))
     if features is not None and (means or len(features) <= min(features.shape[1] ** 2, MOST_ARMS)):
         return FixedModel(settings.rules, features)
     return ContextModel(settings.rules, features)

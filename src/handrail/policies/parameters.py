@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,11 +29,19 @@ from handrail.policies.names import action_name
 from handrail.policies.units import Units, make_units
 from handrail.records import RULES, Floats, Record, new_record
 
-__all__ = ["Settings", "settle"]
+__all__ = ["EDITION", "Confirm", "Settings", "settle"]
 
 
 _MOST_ARMS: Final = 10**7
 _MOST_DIM: Final = 10**4
+
+
+Confirm: TypeAlias = bool | Literal["by-reward"]
+
+EDITION: Final = 2
+"""Edition 1 is the rule of policies that were made before: an unconfirmed round counts
+min(max(lower, 0), mu_b), a missing reward without a default leaves that for good, and a default is
+learned whether or not the action was played."""
 
 
 class Settings(NamedTuple):
@@ -61,11 +69,25 @@ class Settings(NamedTuple):
     window: int | None
     default_reward: float | None
     failure: float | None
-    confirm: bool
-    """Whether a decision may not have been carried out until its reward comes."""
+    confirm: Confirm
+    """Whether a decision may not have been carried out, and what shows that it was."""
+    edition: int
+    """Of the rules for decisions that are lost and rewards that never come."""
+
+    @property
+    def needs_word(self) -> bool:
+        """Whether an action has to be said to be played, apart from its reward."""
+        return self.edition > 1 and self.confirm is True and self.default_reward is not None
+
+    @property
+    def one_mean(self) -> bool:
+        """Whether one mean of the baseline stands for all rounds, and so for all users."""
+        return self.known.low is not None
 
 
-def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True) -> Settings:
+def settle(
+    algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True, edition: int = EDITION
+) -> Settings:
     """Check all parameters of a policy against its algorithm.
 
     Parameters
@@ -76,6 +98,8 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         The parameters of `make_policy`, all of them.
     warn : bool, default=True
         Whether to warn where a promise is void; a simulation measures it instead.
+    edition : int
+        Of the rules for what is lost, as `Settings.edition`.
 
     Returns
     -------
@@ -103,7 +127,12 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = _arms_ever(given["arms_ever"], actions)
     learns = _lessons(given["learn_baseline"], known)
+    default_reward = None
+    if given["default_reward"] is not None:
+        default_reward = units.reward("default_reward", given["default_reward"])
     confirm = _confirm(algorithm, given["confirm"], actions)
+    if confirm == "by-reward":
+        _check_by_reward(algorithm, units, default_reward, known, learns)
     rules = new_record(
         RULES,
         past=PASTS[algorithm.past],
@@ -128,7 +157,8 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         learn_baseline=learns,
         baseline_level=levels.baseline,
         baseline_rho=mixture_rho(tightest, levels.baseline) if guard else 0,
-        confirm=confirm,
+        confirm=confirm is not False,
+        credit=edition == 1,
     )
     schedule = None
     if algorithm.conservative:
@@ -158,13 +188,10 @@ def settle(algorithm: Algorithm, given: Mapping[str, Any], *, warn: bool = True)
         open_arms=given["arms_ever"] == "any",
         truth=_truth(algorithm, given, units, actions),
         window=None if given["window"] is None else checks.whole("window", given["window"]),
-        default_reward=(
-            None
-            if given["default_reward"] is None
-            else units.reward("default_reward", given["default_reward"])
-        ),
+        default_reward=default_reward,
         failure=levels.failure,
         confirm=confirm,
+        edition=edition,
     )
 
 
@@ -283,10 +310,13 @@ def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Le
             NoGuaranteeWarning,
             stacklevel=5,
         )
+    # A guard that is told the mean learns nothing: a missing reward counts as the lowest.
+    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
     if (
         given["window"] is not None
         and spent_on(algorithm, given)
         and given["default_reward"] is None
+        and learns
     ):
         warnings.warn(
             "window without default_reward: rounds whose reward is missing are never learned from, "
@@ -339,12 +369,38 @@ def _lessons(value: object, known: Known) -> int:
     return NOTHING if known.code == CONSTANT else FROM_MEANS
 
 
-def _confirm(algorithm: Algorithm, value: object, actions: int | None) -> bool:
+def _confirm(algorithm: Algorithm, value: object, actions: int | None) -> Confirm:
     """Say whether rounds have to be confirmed; sums of true means over contexts do not wait."""
-    confirm = checks.flag("confirm", value)
+    if isinstance(value, str) and value != "by-reward":
+        raise InputError("confirm", f"{value!r} is not known", "pass True, False or 'by-reward'")
+    confirm: Confirm = "by-reward" if isinstance(value, str) else checks.flag("confirm", value)
     if confirm and algorithm.past == "oracle" and actions is None:
         raise InputError("confirm", "is not for an oracle with dim", "leave it out")
     return confirm
+
+
+def _check_by_reward(
+    algorithm: Algorithm, units: Units, default: float | None, known: Known, learns: int
+) -> None:
+    """Refuse rewards as the only sign of a played action where silence could raise a bound.
+
+    A row of the lowest reward for an action that nobody played lowers the sum of the rewards and
+    its own arm's mean: no bound rises. A linear model carries it over to other actions with either
+    sign, and a baseline's mean that is learned too low makes the need too small.
+    """
+    remedy = "leave 'by-reward' out, and say which actions were played (Policy.played)"
+    if algorithm.estimator == "linear":
+        raise InputError("confirm", "'by-reward' is not for a linear model", remedy)
+    if default is None or not units.bounded or default != 0.0:
+        raise InputError(
+            "confirm",
+            "'by-reward' needs the lowest reward as default_reward",
+            "declare reward_range and its lower end as default_reward",
+        )
+    if known.learned or learns == FROM_REWARDS:
+        raise InputError(
+            "confirm", "'by-reward' is not for a baseline that is learned from rewards", remedy
+        )
 
 
 def _truth(

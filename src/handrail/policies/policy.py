@@ -21,7 +21,7 @@ from handrail.policies.defaults import DEFAULTS
 from handrail.policies.identity import POLICY_NAME, new_name, process
 from handrail.policies.logged import Logged
 from handrail.policies.names import Action
-from handrail.policies.parameters import Settings, settle
+from handrail.policies.parameters import EDITION, Settings, settle
 from handrail.policies.rounds import Round, check_round
 from handrail.policies.state import State
 
@@ -40,6 +40,8 @@ class Policy(Logged):
         The row of parts.
     parameters : mapping
         The parameters of `make_policy`.
+    edition : int, optional
+        Of the rules for lost decisions and missing rewards: 1 for policies of older logs.
 
     Attributes
     ----------
@@ -60,9 +62,12 @@ class Policy(Logged):
     'ignored'
     """
 
-    def __init__(self, algorithm: Algorithm, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self, algorithm: Algorithm, parameters: Mapping[str, Any], *, edition: int = EDITION
+    ) -> None:
         self.algorithm = algorithm
-        self._settings: Settings = settle(algorithm, {**DEFAULTS, **parameters})
+        given = {**DEFAULTS, **parameters}
+        self._settings: Settings = settle(algorithm, given, edition=edition)
         self.parameters = MappingProxyType(
             {
                 field: storage.plain_parameter(value)
@@ -364,7 +369,11 @@ class Policy(Logged):
                     parameters[name.removeprefix("parameters/")] = value
             if POLICY_NAME.fullmatch(document["policy"]) is None:
                 raise ValueError("its name is not a policy's")
-            policy = cls(Algorithm(**document["algorithm"]), {**DEFAULTS, **parameters})
+            edition = 1 if document["version"] < 3 else int(document["edition"])
+            if not 1 <= edition <= EDITION:
+                raise ValueError(f"its edition is {edition}")
+            row = Algorithm(**document["algorithm"])
+            policy = cls(row, {**DEFAULTS, **parameters}, edition=edition)
             policy._settings = policy._state.restore(document, arrays)
             if policy._standing is not None:
                 policy._standing = check_round(policy._settings)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from handrail.conservative.past import NONE, ORACLE
 from handrail.policies.identity import COPY_NAME
 from handrail.policies.model import Arrays, Model, OpenRound
 from handrail.policies.played import Instead
@@ -36,6 +37,8 @@ _LATER: Final = (
     *("checkpoint", "checkpoints"),
 )
 """Fields of the ledger that files of version 1 lack: at 0 they change nothing."""
+_LATEST: Final = ("missed",)
+"""Fields that files of version 2 lack likewise."""
 _NEW_ARRAYS: Final = ("gone", "held", "forgone")
 """Arrays that they lack likewise."""
 
@@ -51,8 +54,10 @@ def dump_open(each: OpenRound) -> dict[str, Any]:
         "reward": each.reward,
         "closed": each.closed,
     }
+    if each.said:
+        document["said"] = True
     if each.fallen:
-        document["fallen"] = True
+        document["fallen"] = each.fallen
     if each.instead is not None:
         action, floor, mean, _ = each.instead
         document["instead"] = {"action": action, "floor": floor, "mean": mean}
@@ -68,8 +73,15 @@ def restore_instead(
 ) -> None:
     """Give rounds that have to be confirmed their baselines again."""
     row = 0
+    conservative = int(model.rules["past"][0]) != NONE
     for each, open_round in zip(rounds, opened.values(), strict=True):
-        open_round.fallen = bool(each.get("fallen", False))
+        fallen = each.get("fallen", "")
+        open_round.fallen = "baseline" if fallen is True else fallen
+        if open_round.fallen not in ("", "baseline", "choice"):
+            raise ValueError(f"open round {open_round.round} fell back to {fallen!r}")
+        if open_round.fallen == "baseline" and conservative and not open_round.held:
+            raise ValueError(f"open round {open_round.round} is no baseline round")
+        open_round.said = bool(each.get("said", False))
         if open_round.held or open_round.fallen:
             continue
         instead = each["instead"]
@@ -91,10 +103,11 @@ def restore_instead(
         raise ValueError("the open rounds have impossible features of their baselines")
 
 
-def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, old: bool) -> None:
+def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, version: int) -> None:
     """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
-    if old:
-        ledger = {**dict.fromkeys(_LATER, 0), **ledger}
+    old = version == 1
+    if version < 3:
+        ledger = {**dict.fromkeys((*(_LATER if old else ()), *_LATEST), 0), **ledger}
     if sorted(ledger) != sorted(FIELDS):
         raise ValueError("the ledger has other fields")
     if not ledger["variation"] >= 0.0:
@@ -121,14 +134,18 @@ def _check_counts(model: Model) -> None:
     counted = {name: int(model.ledger[name][0]) for name in FIELDS if LEDGER[name].kind == "i"}
     arrays = model.arrays()
     agree = counted["pending"] + counted["rewards"] <= counted["plays"] <= counted["rounds"]
-    learned = counted["rewards"] + counted["lessons"]
+    missed = counted["missed"]
+    learned = counted["rewards"] - missed + counted["lessons"]
+    agree = agree and missed <= counted["rewards"]
     agree = (
         agree and counted["waiting"] + counted["lessons"] <= counted["rounds"] - counted["plays"]
     )
     agree = agree and counted["rows"] in (0, learned)
     if "plays" in arrays:
-        confirmed = "rewards" if model.rules["confirm"][0] else "plays"
-        agree = agree and int(arrays["plays"].sum()) == counted[confirmed]
+        confirm, oracle = bool(model.rules["confirm"][0]), model.rules["past"][0] == ORACLE
+        forgotten = 0 if oracle and not confirm else missed
+        played = counted["rewards" if confirm else "plays"] - forgotten
+        agree = agree and int(arrays["plays"].sum()) == played
         agree = agree and int(arrays["counts"].sum()) == learned
     if not agree:
         raise ValueError("the counts contradict each other")

@@ -28,7 +28,15 @@ from handrail.errors import InputError
 from handrail.policies.addressing import settled
 from handrail.policies.fallback import fall_back, instead_of, keeps_base
 from handrail.policies.identity import Identity
-from handrail.policies.model import Arrays, Model, OpenRound, copy_model, waive
+from handrail.policies.model import (
+    Arrays,
+    Model,
+    OpenRound,
+    choose_baseline,
+    copy_model,
+    count_row,
+    waive,
+)
 from handrail.policies.models import make_model
 from handrail.policies.newcomers import check_new_arm
 from handrail.policies.parameters import Settings
@@ -268,30 +276,75 @@ class State:
         ends = self.round + 1 - window
         return list(takewhile(lambda each: each.round <= ends, self.open.values()))
 
+    def awaits_word(self, open_round: OpenRound) -> bool:
+        """Say whether a round counts nothing unless its action is said to be played."""
+        return self.settings.needs_word and not (open_round.said or open_round.fallen)
+
     def settle(
         self, open_round: OpenRound, reward: float | None = None
-    ) -> Literal["learned", "waived"]:
+    ) -> Literal["learned", "waived", "lost"]:
         """End a round: with this reward, the one that waits, the default, or none."""
-        if reward is None:
-            reward = open_round.reward
-        if reward is None:
-            reward = self.settings.default_reward
+        reward = open_round.reward if reward is None else reward
+        lost = self.awaits_word(open_round)
         self._whole = False
-        if reward is None:
+        if lost:
             waive(self.model.ledger, open_round.held, open_round.promise)
+        elif open_round.fallen == "choice":
+            count_row(self.model.ledger, open_round.promise, 0.0 if reward is None else reward)
         else:
-            self.model.reward(open_round, reward)
+            reward = self.settings.default_reward if reward is None else reward
+            if reward is None:
+                self._miss(open_round)
+            else:
+                self.model.reward(open_round, reward)
         del self.open[open_round.round]
         self._whole = True
+        if lost:
+            return "lost"
         return "waived" if reward is None else "learned"
 
-    def fall_back(self, identity: Identity) -> Literal["baseline", "ignored", "late"]:
-        """Turn a round into a baseline round: its decision was not carried out."""
+    def _miss(self, open_round: OpenRound) -> None:
+        """Close a round whose reward never came, and for which no default was declared."""
+        held, promise = open_round.held, open_round.promise
+        if held or self.settings.edition == 1 or not self.settings.algorithm.conservative:
+            waive(self.model.ledger, held, promise)
+        else:
+            self.model.forget(open_round)
+            count_row(self.model.ledger, promise, 0.0)
+
+    def played(self, identity: Identity) -> Literal["played", "ignored", "late"]:
+        """Take note that a round's action was played."""
+        if not self.settings.needs_word:
+            return "ignored"
         found = self.find(identity)
         if isinstance(found, str):
             return found
         if found.fallen:
-            return "baseline"
+            raise InputError(
+                "decision",
+                f"round {identity.round} was reported as a fallback",
+                "say that it was played, or report a fallback",
+            )
+        found.said = True
+        if self.settings.window is None and found.reward is not None:
+            self.settle(found)
+        return "played"
+
+    def fall_back(
+        self, identity: Identity, because: str
+    ) -> Literal["baseline", "choice", "ignored", "late"]:
+        """Count a round whose decision was not carried out: the baseline was played."""
+        found = self.find(identity)
+        if isinstance(found, str):
+            return found
+        stays = because == "choice" and self.settings.one_mean
+        stays = stays and self.settings.algorithm.conservative
+        if found.fallen:
+            if (found.fallen == "choice") != stays:
+                raise InputError(
+                    "because", f"was another for round {identity.round}", "report a fallback once"
+                )
+            return found.fallen
         if found.instead is None or (
             not self.settings.algorithm.conservative and found.action == found.instead.action
         ):
@@ -303,6 +356,11 @@ class State:
                 "report a fallback, or a reward",
             )
         self._whole = False
+        if stays:
+            choose_baseline(self.model.ledger, found.promise)
+            found.promise, found.instead, found.fallen = 0.0, None, "choice"
+            self._whole = True
+            return "choice"
         kept = fall_back(self.model, self.settings, found)
         if kept is None:
             del self.open[found.round]
@@ -337,6 +395,7 @@ class State:
             "latest_checkpoint": self.latest_checkpoint,
             "ledger": {name: row[name].item() for name in FIELDS},
             "open": [dump_open(each) for each in self.open.values()],
+            "edition": self.settings.edition,
         }
         arrays = {f"model/{name}": value.copy() for name, value in self.model.arrays().items()}
         rows = [each.features for each in self.open.values() if each.features is not None]
@@ -357,7 +416,7 @@ class State:
         for i in range(int(number(document.get("added", 0), "added", whole=True))):
             rows = arrays.get(_ADDED_FEATURES)
             self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
-        restore_model(self.model, document["ledger"], arrays, document["version"] == 1)
+        restore_model(self.model, document["ledger"], arrays, document["version"])
         self.open = restore_open(document["open"], arrays, self.model)
         if self.settings.confirm:
             rows = arrays.get(OPEN_BASELINES) if self._keeps_base else None
