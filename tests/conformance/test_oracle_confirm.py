@@ -144,6 +144,7 @@ def test_windows_and_units(
         for window in (1, 12):
             problem = _problem(kind, window, reward_range=reward_range)
             more: dict[str, Any] = {"window": window, "default_reward": default}
+            more["clip"] = "zero" if window == 1 else "none"
             by_hand(parts, problem, LONG // 2, plan=PLANS[plan], confirm=True, **more)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def two(name: str, baseline_mean: float | str, **more: Any) -> Policy:
 def ask(policy: Policy) -> handrail.Decision:
     """One round; a guard is asked for "new"."""
     guard = policy.algorithm.selection == "proposal"
-    return policy.decide(**({"proposal": "new"} if guard else {}))
+    return policy.decide(proposal="new" if guard else None)
 
 
 # ---------------------------------------------------------------- a default for what nobody played
@@ -176,7 +176,10 @@ def test_those_who_get_lost_may_be_those_the_baseline_serves_badly(name: str) ->
         assert max(lowest(lambda rng: _selective(rng, handrail.load_policy(old)))) < -20.0
 
 
-def _overruled(rng: np.random.Generator, because: str, name: str, told: bool) -> float:
+Reason = Literal["no-answer", "choice"]
+
+
+def _overruled(rng: np.random.Generator, because: Reason, name: str, told: bool) -> float:
     """The caller prefers the baseline for the half of the users who give it .1 of .9 and .1.
 
     The other half give the arm .5: a round decided to be the arm's is worth (.5 + .1) / 2 = .3.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import pytest
@@ -19,6 +19,9 @@ from support import FEATURES, make, state
 
 # A window without a default is used here knowingly; its warning is tested in test_late.py.
 pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+
+
+REASONS: Final[tuple[Literal["no-answer", "choice"], ...]] = ("no-answer", "choice")
 
 
 def two(name: str = "CUCB2", **more: Any) -> Policy:
@@ -331,8 +334,9 @@ def test_features_of_what_is_missing_leave_the_sum(setting: str) -> None:
         if name in mine:
             assert mine[name] == pytest.approx(theirs[name])
     # One round more is owed for: alpha mu_b more, less mu_b.
-    after = policy.explain(**told, hold=True).margin
-    assert after == pytest.approx(usual.explain(**told, hold=True).margin + 0.9 * 0.05 - 0.05)
+    after, before = (each.explain(**told, hold=True).margin for each in (policy, usual))
+    assert before is not None
+    assert after == pytest.approx(before + 0.9 * 0.05 - 0.05)
 
 
 def test_a_baseline_round_without_a_reward_teaches_nothing() -> None:
@@ -426,15 +430,15 @@ def test_what_fall_back_answers_and_refuses() -> None:
         assert (
             refused(policy.fall_back, decision, because=because, policy=policy).field == "because"
         )
-    for because in ("no-answer", "choice"):
+    for because in REASONS:
         assert policy.fall_back(own, because=because) == "ignored"
     policy.learn(decision, 1.0)
-    for because in ("no-answer", "choice"):
+    for because in REASONS:
         error = refused(policy.fall_back, decision, because=because, policy=policy)
         assert error.field == "decision"
     for _ in range(3):
         policy.decide(hold=True)
-    for because in ("no-answer", "choice"):
+    for because in REASONS:
         assert policy.fall_back(decision, because=because) == "late"
     plain = two(confirm=False)
     lost = second(plain)
@@ -500,7 +504,7 @@ def test_saved_and_copied_while_rounds_wait(setting: str, window: int | None) ->
         assert other.to_bytes() == policy.to_bytes()
     all_three = [policy, *others]
     for decision in rounds:
-        answers = []
+        answers: list[str] = []
         for each in all_three:
             try:
                 answers.append(each.played(decision))
