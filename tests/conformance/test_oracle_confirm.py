@@ -27,7 +27,7 @@ from oracle.problems import (
 pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
 
 LOSSY = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5)
-FALLING = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5, fallen=0.3)
+FALLING = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5, fallen=0.3, choice=0.5, said=0.8)
 PLANS = {"lossy": LOSSY, "falling": FALLING}
 SCHEDULES = ["every-round", "checkpoints"]
 MEANS = ["arm-sums", "martingale", "larger", "oracle"]
@@ -122,7 +122,7 @@ def test_a_learned_mean_is_put_to_use(plan: str, past: str) -> None:
 @pytest.mark.parametrize("kind", ["arms", "features"])
 @pytest.mark.parametrize("plan", PLANS)
 def test_a_baseline_that_wanders(plan: str, kind: str) -> None:
-    """The promise is cut at the mean of the round's own baseline."""
+    """A fallback goes by the mean of the round's own baseline."""
     for past in ("arm-sums" if kind == "arms" else "self-normalised", "martingale", "larger"):
         rng = np.random.default_rng(153)
         parts = Parts("means" if kind == "arms" else "linear", past, "constrained", "every-round")
@@ -137,14 +137,83 @@ def test_a_baseline_that_wanders(plan: str, kind: str) -> None:
 def test_windows_and_units(
     plan: str, kind: str, default: float | None, reward_range: tuple[float, float]
 ) -> None:
-    """What is missing at the end of its window keeps its promise, or is the default."""
+    """Missing at the close: the lowest reward, or the default where word came, else nothing."""
     own = "arm-sums" if kind == "arms" else "self-normalised"
     for past in (own, "martingale", "larger"):
         parts = Parts("means" if kind == "arms" else "linear", past, "constrained", "checkpoints")
         for window in (1, 12):
             problem = _problem(kind, window, reward_range=reward_range)
             more: dict[str, Any] = {"window": window, "default_reward": default}
+            more["clip"] = "zero" if window == 1 else "none"
             by_hand(parts, problem, LONG // 2, plan=PLANS[plan], confirm=True, **more)
+
+
+SAID = Plan(
+    longest=12, at_once=0.6, lost=0.4, closed=0.5, held=0.2, fallen=0.15, choice=0.5, said=0.7
+)
+
+
+@pytest.mark.parametrize("window", [None, 8])
+@pytest.mark.parametrize("told", ["known", "interval", "learned", "lessons"])
+@pytest.mark.parametrize("kind", ["arms", "features", "catalogue", "contexts"])
+def test_word_apart_from_rewards(kind: str, told: str, window: int | None) -> None:
+    """With a default: word before rewards, after them, alone, or never; saved on the way."""
+    own = "arm-sums" if kind == "arms" else "self-normalised"
+    more: dict[str, Any] = {"window": window, "default_reward": 0.25, "clip": "none"}
+    seen: Counter[str] = Counter()
+    for seed, past in enumerate((own, "martingale", "larger")):
+        parts = Parts("means" if kind == "arms" else "linear", past, "constrained", "every-round")
+        problem = _problem(kind, seed, noise=0.1) if kind != "arms" else _problem(kind, seed)
+        if told == "learned":
+            more["baseline_mean"] = "learned"
+        elif told == "interval" and kind != "contexts":
+            more["baseline_mean"] = around(problem.settings)
+        elif told == "lessons":
+            more["learn_baseline"] = True
+        if kind == "contexts" and told in ("interval", "learned"):
+            world = ContextsInIntervals if told == "interval" else ContextsUntold
+            problem = world(np.random.default_rng([158, seed]), dim=3, alpha=0.3137)
+        seen += by_hand(parts, problem, LONG, plan=SAID, seed=seed, confirm=True, **more).events
+    assert told == "learned" or seen["optimistic"] + seen["safe"] > 30
+
+
+@pytest.mark.parametrize("name", ["UCB", "LinUCB", "CUCB-Or", "CLUCB-Or"])
+@pytest.mark.parametrize("window", [None, 8])
+def test_word_where_nothing_is_bounded(window: int | None, name: str) -> None:
+    """To UCB an unsaid round teaches nothing; to those who know the past it counts nothing."""
+    kind = "arms" if CATALOGUE[name].estimator == "means" else "features"
+    more: dict[str, Any] = {"window": window, "default_reward": 0.25}
+    by_name(name, _problem(kind, 5), LONG, plan=SAID, confirm=True, **more)
+
+
+@pytest.mark.parametrize("name", ["GUARD", "GUARD-T"])
+@pytest.mark.parametrize("told", ["known", "round", "once", "learned"])
+def test_guards_with_windows(told: str, name: str) -> None:
+    """With a default word is needed, for proposals and for a baseline that is learned."""
+    more: dict[str, Any] = {"checkpoint_every": 9} if name == "GUARD-T" else {}
+    for window, default in ((None, 0.0), (8, 0.25), (8, None)):
+        problem = Proposals(np.random.default_rng([159, window or 0]), told)
+        changes: dict[str, Any] = {"window": window, "default_reward": default}
+        changes = {key: value for key, value in changes.items() if value is not None}
+        guarded(name, problem, LONG, plan=SAID, confirm=True, **changes, **more)
+
+
+@pytest.mark.parametrize("window", [None, 8])
+@pytest.mark.parametrize("told", ["known", "interval"])
+@pytest.mark.parametrize("past", [*MEANS, "guard"])
+def test_by_reward(past: str, told: str, window: int | None) -> None:
+    """A reward confirms and silence takes the lowest one: no word is asked for."""
+    more: dict[str, Any] = {"confirm": "by-reward", "window": window}
+    if past == "guard":
+        proposals = Proposals(np.random.default_rng(160), "known" if told == "known" else "once")
+        more = {key: value for key, value in more.items() if value is not None}
+        guarded("GUARD", proposals, LONG, plan=SAID, default_reward=0.0, **more)
+        return
+    problem = _problem("arms", 6, reward_range=(-10.0, 10.0))
+    if told == "interval":
+        more["baseline_mean"] = around(problem.settings)
+    parts = Parts("means", past, "constrained", "every-round")
+    by_hand(parts, problem, LONG, plan=SAID, default_reward=-10.0, **more)
 
 
 @pytest.mark.parametrize("name", ["GUARD", "GUARD-T"])
@@ -171,10 +240,11 @@ class Saved:
         return getattr(self.policy, name)
 
 
+@pytest.mark.parametrize("window", [None, 8])
 @pytest.mark.parametrize("told", ["known", "learned", "lessons"])
 @pytest.mark.parametrize("kind", ["arms", "features", "catalogue", "contexts"])
-def test_saved(kind: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is forgotten of decisions that are not confirmed."""
+def test_saved(kind: str, told: str, window: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is forgotten of decisions that are not confirmed, said or chosen otherwise."""
     make = handrail.make_policy
     monkeypatch.setattr(handrail, "make_policy", lambda *a, **k: Saved(make(*a, **k)))
     parts = Parts("means" if kind == "arms" else "linear", "larger", "constrained", "checkpoints")
@@ -184,12 +254,16 @@ def test_saved(kind: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
         more = {"baseline_mean": "learned"}
         if kind == "contexts":
             problem = ContextsUntold(np.random.default_rng(156), dim=3, alpha=0.3137)
+    if window is not None:
+        more |= {"window": window, "default_reward": 0.25}
     by_hand(parts, problem, LONG, plan=FALLING, confirm=True, **more)
 
 
 @pytest.mark.parametrize("told", ["known", "learned"])
-def test_saved_guards(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("default", [None, 0.25])
+def test_saved_guards(default: float | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make = handrail.make_policy
     monkeypatch.setattr(handrail, "make_policy", lambda *a, **k: Saved(make(*a, **k)))
     problem = Proposals(np.random.default_rng(157), told)
-    assert guarded("GUARD", problem, LONG, plan=FALLING, confirm=True).fallen > 3
+    more: dict[str, Any] = {} if default is None else {"default_reward": default}
+    assert guarded("GUARD", problem, LONG, plan=FALLING, confirm=True, **more).fallen > 3

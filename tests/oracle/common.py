@@ -59,7 +59,8 @@ class Common:
         baseline_lower: float | None = None,
         window: int | None = None,
         default_reward: float | None = None,
-        confirm: bool = False,
+        confirm: bool | str = False,
+        edition: int = 2,
         delta_weights: Mapping[str, float] | None = None,
         tightest_at: float = 1000.0,
         size: int = 0,
@@ -101,19 +102,33 @@ class Common:
             baseline_delta,
         )
         default = None if default_reward is None else self.units.inward(default_reward)
-        self.history = History(size, window, default, confirm)
+        self.history = History(size, window, default, confirm, edition)
 
-    def learn(self, round: int, reward: float) -> None:
+    def learn(self, round: int, reward: float) -> str:
         """The reward of a round (1-based) has come."""
-        self.history.learn(round, self.units.inward(reward))
+        return self.history.learn(round, self.units.inward(reward))
+
+    def played(self, round: int) -> str:
+        """What was decided in a round was played."""
+        return self.history.played(round)
 
     def close(self, round: int) -> None:
         """The reward of a round will not come."""
         self.history.close(round)
 
-    def fall_back(self, round: int) -> None:
-        """The baseline was played in a round, whatever was decided."""
-        self.history.fall_back(round, self.parts.past == "none", self.awaits_baseline)
+    def fall_back(self, round: int, because: str = "no-answer") -> str:
+        """The baseline was played in a round, whatever was decided.
+
+        Where one mean stands for all users, a choice that may depend on the user leaves S as it is.
+        """
+        if because == "choice" and self.stays_in_s:
+            return self.history.choose(round)
+        return self.history.fall_back(round, self.parts.past == "none", self.awaits_baseline)
+
+    @property
+    def stays_in_s(self) -> bool:
+        """Whether a fallback by choice does: one mean was agreed on, and something is promised."""
+        return self.parts.past != "none" and (self.learned or self.interval is not None)
 
     @property
     def awaits_baseline(self) -> bool:

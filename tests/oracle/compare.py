@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+import pytest
 
+from handrail import InputError
 from oracle.answer import Answer, Floats
 from oracle.common import Common
 from oracle.oracle import Oracle
@@ -55,6 +57,8 @@ class Policy(Protocol):
     def close(self) -> Callable[..., Any]: ...
     @property
     def fall_back(self) -> Callable[..., Any]: ...
+    @property
+    def played(self) -> Callable[..., Any]: ...
 
 
 @dataclass
@@ -73,8 +77,9 @@ class Plan:
     A reward comes after 0 to ``longest`` further rounds. With chance ``lost`` it never comes, and
     with chance ``closed`` that is told after as many rounds. Nothing is told of the others. With
     chance ``held`` the baseline is asked for, whatever the algorithm would play. With chance
-    ``fallen`` it was played though it was not chosen, which is told after as many rounds; its
-    reward follows, or does not, like any other.
+    ``fallen`` it was played though it was not chosen, which is told after as many rounds, with
+    chance ``choice`` as the caller's choice; its reward follows, or does not, like any other. With
+    chance ``said`` it is said of a round that it was played, after as many rounds.
     """
 
     longest: int = 0
@@ -83,10 +88,16 @@ class Plan:
     closed: float = 0.0
     held: float = 0.0
     fallen: float = 0.0
+    choice: float = 0.0
+    said: float = 0.0
 
     def hold(self, rng: np.random.Generator) -> bool:
         """Whether to hold the baseline in the round to come."""
         return self.held > 0 and bool(rng.random() < self.held)
+
+    def wait(self, rng: np.random.Generator) -> int:
+        """After how many further rounds something is told."""
+        return 0 if rng.random() < self.at_once else int(rng.integers(self.longest + 1))
 
     def falls(self, rng: np.random.Generator) -> bool:
         """Whether the baseline is played in the round at hand, though it was not chosen."""
@@ -152,16 +163,17 @@ def put_off(
 ) -> None:
     """Put what happens to this reward among the things that are due."""
     number = decision.round
+    whom: Any = decision if rng.random() < 0.5 else decision.id
+    if rng.random() < plan.said:
+        _say_later(policy, oracle, decision, plan, rng, due)
     teaches = decision.event != "baseline" or decision.margin is None or oracle.learn_baseline
     if not teaches and rng.random() < 0.7:
         return  # a baseline decision needs no reward; one that comes is ignored
-    whom: Any = decision if rng.random() < 0.5 else decision.id
-    wait = 0 if rng.random() < plan.at_once else int(rng.integers(plan.longest + 1))
+    wait = plan.wait(rng)
     kind = float(rng.random())
 
     def learn() -> None:
-        policy.learn(whom, reward=reward)
-        oracle.learn(number, reward)
+        assert policy.learn(whom, reward=reward) == oracle.learn(number, reward)
 
     def close() -> None:
         policy.close(decision.id)
@@ -171,6 +183,32 @@ def put_off(
         due.setdefault(number + wait, []).append(learn)
     elif kind < plan.lost * plan.closed and teaches:
         due.setdefault(number + wait, []).append(close)
+
+
+def _say_later(
+    policy: Policy,
+    oracle: Common,
+    decision: Decision,
+    plan: Plan,
+    rng: np.random.Generator,
+    due: dict[int, list[Act]],
+) -> None:
+    """Put the word that a round was played among the things that are due, or say it at once."""
+    number = decision.round
+    whom: Any = decision if rng.random() < 0.5 else decision.id
+
+    def say() -> None:
+        expected = oracle.played(number)
+        if expected == "late" and oracle.history.window is None:
+            with pytest.raises(InputError, match="settled already"):
+                policy.played(whom)
+        else:
+            assert policy.played(whom) == expected
+
+    if oracle.history.needs_word:
+        due.setdefault(number + plan.wait(rng), []).append(say)
+    else:
+        say()
 
 
 def fall_later(
@@ -184,22 +222,31 @@ def fall_later(
 ) -> None:
     """Put the report that the baseline was played among the things that are due, and its reward."""
     number = decision.round
-    wait = 0 if rng.random() < plan.at_once else int(rng.integers(plan.longest + 1))
+    wait = plan.wait(rng)
     after = int(rng.integers(1, plan.longest + 2))
     kind = float(rng.random())
     whom: Any = decision if rng.random() < 0.5 else decision.id
-    teaches = oracle.awaits_baseline
+    because = "choice" if rng.random() < plan.choice else "no-answer"
+    stays = because == "choice" and oracle.stays_in_s
+    teaches = stays or oracle.awaits_baseline
+    if rng.random() < plan.said / 2:  # what was shown first may be taken back
+        assert policy.played(whom) == oracle.played(number)
 
     def fall() -> None:
-        status = policy.fall_back(whom)
-        assert status in ("baseline", "late")
-        oracle.fall_back(number)
+        told = {} if because == "no-answer" else {"because": because}
+        status = policy.fall_back(whom, **told)
+        assert status == oracle.fall_back(number, because)
         if teaches:
-            assert policy.fall_back(whom) == status
+            assert policy.fall_back(whom, because=because) == status
+        if status == "choice":
+            with pytest.raises(InputError):
+                policy.fall_back(whom)
+        if status == "choice" and oracle.history.needs_word:
+            with pytest.raises(InputError):
+                policy.played(whom)
 
     def learn() -> None:
-        policy.learn(whom, reward=reward)
-        oracle.learn(number, reward)
+        assert policy.learn(whom, reward=reward) == oracle.learn(number, reward)
 
     def close() -> None:
         policy.close(whom)

@@ -17,9 +17,9 @@ Bounds = tuple[float, Floats]
 
 
 def arm_sums(history: History, lowers: Floats, *, clip: bool) -> Bounds:
-    """sum_k N_k max(lower_k, 0) + max(lower_a, 0), N_k = plays of k in S, learned or not.
+    """sum_k N_k max(lower_k, 0) + max(lower_a, 0), N_k = plays of k in S that are counted.
 
-    Where rounds have to be confirmed: those that are, and the promises of the others.
+    Where rounds have to be confirmed: those that are (edition 1: and the promises of the others).
     """
     total = history.unconfirmed
     for arm, lower in enumerate(lowers):
@@ -34,7 +34,7 @@ def self_normalised(
     """max(<theta_hat, x> - beta |x|_{V^-1}, 0), x = phi_a + sum of phi over S (paper section 2).
 
     Features of rounds without a reward are in x and not in V. Where rounds have to be confirmed
-    they are in neither, and promises are added.
+    they are in neither (edition 1: promises are added).
     """
     x = np.sum(history.features[history.counted], axis=0)
     rows = np.vstack([x, x + features])  # S alone comes first
@@ -49,9 +49,9 @@ def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> B
     """max(sum of rewards - psi, 0) + max(lower_a, 0) (paper section 4, the checkpoint set).
 
     A round of S without a reward adds max(lower_i, 0), its lower bound when it was chosen; where
-    rounds have to be confirmed, no more than mu_b.
+    rounds have to be confirmed, 0 (edition 1: no more than mu_b).
     """
-    bound = float(np.sum(history.rewards[history.in_s & history.learned])) - psi
+    bound = float(np.sum(history.rewards[history.earned])) - psi
     if clip:
         bound = max(bound, 0.0)
     waiting = float(np.sum(history.promises[history.pending]))
@@ -60,7 +60,7 @@ def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> B
 
 def promised_nothing(history: History, psi: float, *, clip: bool) -> float:
     """max(sum of rewards - psi, 0): nothing is known of rounds without a reward, nor of now."""
-    bound = float(np.sum(history.rewards[history.in_s & history.learned])) - psi
+    bound = float(np.sum(history.rewards[history.earned])) - psi
     return max(bound, 0.0) if clip else bound
 
 
@@ -70,8 +70,13 @@ def larger(one: Bounds, other: Bounds) -> Bounds:
 
 
 def known(history: History, true_means: Floats) -> Bounds:
-    """sum of mu_{a_i} over S + mu_a: the constraint itself (paper section 2, figure 1)."""
-    total = float(np.sum(history.true_means[history.counted]))
-    lost = history.in_s & ~history.counted
-    total += float(np.sum(np.minimum(history.true_means, history.baseline_los)[lost]))
+    """sum of mu_{a_i} over S + mu_a: the constraint itself (paper section 2, figure 1).
+
+    Where rounds have to be confirmed: those that are (edition 1: the others by the smaller mean).
+    """
+    mine = history.in_s & history.learned if history.confirm else history.in_s
+    total = float(np.sum(history.true_means[mine]))
+    if history.edition == 1:
+        lost = history.in_s & ~mine
+        total += float(np.sum(np.minimum(history.true_means, history.baseline_los)[lost]))
     return total, total + true_means

@@ -236,3 +236,84 @@ def test_a_window_settles_baseline_rounds_too() -> None:
     oracle = arms("arm-sums", baseline_mean="learned", width="kl", window=2, default_reward=0.0)
     uppers = [oracle.decide(force=1).uppers[1] for _ in range(3)]
     assert uppers == [1.0, 1.0, pytest.approx(0.975, abs=1e-12)]
+
+
+# ---------------------------------------------------------------- lost decisions
+
+
+def test_what_waits_for_confirmation_counts_nothing() -> None:
+    """kl at 0.1 / 2: lower 0.025 after a reward of 1. Two rounds without: s = 3, N = 1, t = 4.
+
+    Margin 0.025 + 0.025 - (1/2) (4 - 1). Edition 1 adds min(0.025, 1/2) for round 3.
+    """
+    for edition, promised in ((2, 0.0), (1, 0.025)):
+        oracle = arms("arm-sums", width="kl", confirm=True, edition=edition)
+        for number in (1, 2, 3):
+            oracle.decide(force=0)
+            if number == 2:
+                oracle.learn(2, 1.0)
+        expected = 0.05 + promised - 1.5
+        assert oracle.decide().margins[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_word_and_default() -> None:
+    """W = 2, default 1/4, sums not cut. Of rounds 1 to 4 the first two were said, 2 and 3 rewarded.
+
+    At t = 7 rows 1/4 and 1 are summed: 5/4 - psi(2) - (1/2) (5 - 7/4) with lower_0 <= 0. Without
+    word nothing is: - (1/2) (5 - 7/4). By reward: 1/4 + 1 + 1 + 1/4 - psi(4).
+    """
+    for confirm, said, rows in (
+        (True, (1, 2), (2, 1.25)),
+        (True, (), (0, 0)),
+        ("by", (), (4, 2.5)),
+    ):
+        oracle = arms(clip="none", confirm=confirm, window=2, default_reward=0.25)
+        for number in (1, 2, 3, 4, 5, 6):
+            oracle.decide(force=0 if number < 5 else 1)
+            if number in said:
+                assert oracle.played(number) == "played"
+            if number in (2, 3):
+                oracle.learn(number, 1.0)
+        answer = oracle.decide()
+        assert (len(oracle.history.taken), sum(oracle.history.taken)) == rows
+        assert int(sum(oracle.history.learned)) == rows[0]
+        expected = rows[1] - oracle.psi() - 0.5 * (5 - 1.75) + max(answer.lowers[0], 0.0)
+        assert answer.margins[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_missing_without_a_default_is_summed_as_nothing() -> None:
+    """W = 1: at t = 3 the rewards 1 and 0 are summed, and one is learned: N_0 = 1, lower 0.025.
+
+    Rounds 1 and 2 are owed for: arm sums 0.05 - (1/2) (3 - 3/4). Edition 1 has two plays.
+    """
+    for edition, kept in ((2, 0.0), (1, 0.025)):
+        oracle = arms("arm-sums", width="kl", window=1, edition=edition)
+        oracle.decide(force=0)
+        oracle.learn(1, 1.0)
+        oracle.decide(force=0)
+        answer = oracle.decide()
+        assert oracle.history.taken == ([1.0, 0.0] if edition == 2 else [1.0])
+        assert answer.margins[0] == pytest.approx(0.05 + kept - 1.125, abs=1e-12)
+
+
+def test_fallbacks_and_why() -> None:
+    """mu_b = 1/2, alpha = 1/4, no rows learned. Round 1 fell back with a reward of 1.
+
+    As the baseline's: s = 0 at t = 2, -(1/2) (1 - 1/2) = -1/4. By choice s = 1, and without the cut
+    1 - psi(1) - (1/2) (2 - 1/2). Nothing is learned of arm 0 or of the baseline.
+    """
+    oracle = arms(confirm=True)
+    oracle.decide(force=0)
+    assert oracle.fall_back(1) == "baseline"
+    assert oracle.learn(1, 1.0) == "ignored"
+    assert oracle.decide().margins[0] == -0.25
+    oracle = arms(clip="none", confirm=True)
+    oracle.decide(force=0)
+    assert oracle.fall_back(1, "choice") == "choice"
+    assert oracle.learn(1, 1.0) == "learned"
+    answer = oracle.decide()
+    assert answer.margins[0] == pytest.approx(1 - oracle.psi() - 0.75, abs=1e-12)
+    assert answer.uppers[0] == math.inf
+    told = arms(clip="none", confirm=True, baseline_mean=None)
+    told.decide(force=0, baseline_mean=0.5)
+    assert told.fall_back(1, "choice") == "baseline"

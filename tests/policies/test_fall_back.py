@@ -58,18 +58,19 @@ def test_by_hand() -> None:
 
 
 def test_an_oracle_by_hand() -> None:
-    """mu = (0.2, 0.5): a lost round promised 0.2 and owes 0.25; as the baseline's it has 0.25 left.
+    """mu = (0.2, 0.5): a lost round counts 0 and owes 0.25; as the baseline's it has 0.25 left.
 
     t = 1: baseline (0.2 - 0.25 < 0), margin 0.25. t = 2: 0.2 - 0.5 (1 - 1) = 0.2, arm 0.
-    t = 3: 0.2 + 0.2 - 0.5 (2 - 1.5) = 0.15. Round 2 falls back: 0.2 - 0.5 (1 - 1.5) = 0.45.
+    t = 3: 0.2 - 0.5 (2 - 1.5) < 0, baseline, -0.5 (1 - 1.5) = 0.25. Round 2 falls back: arm 0 has
+    0.2 - 0.5 (1 - 1.5) = 0.45.
     """
     policy = two("CUCB-Or", true_means=[0.2, 0.5])
     policy.decide()
     second = policy.decide()
     assert second.action == 0
-    assert ledger(policy)["promised"] == 0.2
+    assert ledger(policy)["promised"] == 0.0
     before = policy.explain()
-    assert before.margin == pytest.approx(0.15)
+    assert (before.event, before.margin) == ("baseline", pytest.approx(0.25))
     assert policy.fall_back(second.id) == "baseline"
     assert policy.explain().margin == pytest.approx(0.45)
 
@@ -195,7 +196,7 @@ def test_windows() -> None:
 def test_a_window_settles_what_fell_back_in_order() -> None:
     """As any baseline round that teaches: with its reward, or the default, at the end."""
     policy = two("CUCB2", window=3, default_reward=0.25, learn_baseline=True, alpha=0.9)
-    policy.decide(hold=True)
+    policy.played(policy.decide(hold=True))
     one, other = policy.decide(), policy.decide()
     assert (one.action, other.action) == (0, 0)
     assert policy.fall_back(one) == policy.fall_back(other) == "baseline"
