@@ -24,8 +24,8 @@ from handrail.policies.model import Arrays
 __all__ = ["UNREADABLE", "damaged", "pack", "plain_parameter", "unpack"]
 
 _FORMAT: Final = "handrail-policy"
-_VERSION: Final = 2
-"""2 knows more of the ledger than 1, which is still read."""
+_VERSION: Final = 3
+"""2 knows more of the ledger than 1; 3 keeps factors instead of sums. All are read."""
 _STATE: Final = "state.json"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """A fixed time stamp: the same state is the same bytes."""
