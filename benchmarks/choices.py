@@ -10,7 +10,6 @@ import numpy as np
 from benchmarks.linucb import Floats
 from benchmarks.measure import Row, interleave, median, ratio, timed
 from handrail.estimators import contexts
-from handrail.estimators.symmetric import invert
 from handrail.records import LEDGER, Record, new_record
 
 ACTIONS, DIM, CALLS, REPETITIONS = 30, 100, 300, 9
@@ -64,12 +63,13 @@ def rows() -> list[Row]:
     root = rng.standard_normal((DIM, 2 * DIM))
     design = root @ root.T + np.eye(DIM)
     inverse, result = np.asarray(np.linalg.inv(design), dtype=np.float64), np.empty(ACTIONS)
-    columns = np.empty((DIM, contexts.lanes(ACTIONS)))
+    factor = np.asarray(np.linalg.inv(np.linalg.cholesky(design)), dtype=np.float64)
+    columns, white = np.empty((2, DIM, contexts.lanes(ACTIONS)))
     wide, mean = np.empty((2, columns.shape[1]))
 
     def tiles() -> None:
         contexts.load_features(features, 1e6, columns)
-        contexts._products(inverse, inverse[0], columns, wide, mean)
+        contexts._products(factor, factor[0], columns, white, wide, mean)
 
     tiles()
     through_blas(inverse, features, result)
@@ -84,15 +84,6 @@ def rows() -> list[Row]:
                 "compiled tiles": tiles,
                 "matrix product through BLAS": lambda: through_blas(inverse, features, result),
             },
-        ),
-        *_compare(
-            f"choice: inverse d={DIM}",
-            "compiled Cholesky",
-            {
-                "compiled Cholesky": lambda: invert(design, inverse),
-                "LAPACK, BLAS threads as they are": lambda: np.linalg.inv(design),
-            },
-            20,
         ),
         *_compare(
             "choice: call into compiled code",

@@ -177,7 +177,6 @@ def _rows(found: dict[str, Any], threads: str, judged: bool) -> list[Row]:
                 f"CLUCB2, slowest of {ROUNDS:,} rounds",
                 found["slowest"] * 1e6,
                 "us",
-                note=f"the {1 << 12:,}th reward computes V^-1 afresh",
             )
         ]
     )

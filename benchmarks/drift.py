@@ -3,8 +3,8 @@
 The fast engine plays a run. Its actions are then taken in again, streak by streak, by the same
 estimator and rules of renewal (`handrail.estimators.contest`, `handrail.simulation.standing`), and
 round by round, for fewer rounds, by the plain path's (`handrail.estimators.fixed`). At some
-rounds before a rebuild, which comes every 2^16 rewards, and at the end, what was carried along is
-compared with what counts and sums give in 80-bit arithmetic.
+rounds before a rebuild, which comes every 2^16 rewards at least, and at the end, what was carried
+along is compared with what counts and sums give in 80-bit arithmetic.
 
 Errors are relative: of G_aa to itself, of m and y to the largest of all arms. The largest of a run
 is reported, as shipped and without rebuilds, and that of a rebuild itself.
@@ -40,7 +40,7 @@ from handrail.estimators.contest import (
     spread_squares,
 )
 from handrail.estimators.contexts import lanes
-from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
+from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed, worn
 from handrail.policies.fixed import REBUILD_EVERY
 from handrail.records import LEDGER, Floats, Ints, Record, new_record
 from handrail.simulation.blocks import entry
@@ -100,6 +100,8 @@ def _carry_plain(
     mean: Floats,
     gram: Floats,
     cross: Floats,
+    floors: Floats,
+    rebuilds: bool,
     now: int,
 ) -> int:
     """Take in rounds until a rebuild is due; return how many there were by then."""
@@ -112,7 +114,7 @@ def _carry_plain(
             play_fixed(gram, plays, cross, arm)
             sums[arm] += reward
             learn_fixed(ledger, mean, gram, cross, arm, reward)
-            if ledger.rows % REBUILD_EVERY == 0:
+            if ledger.rows % REBUILD_EVERY == 0 or (rebuilds and worn(gram, floors)):
                 break
     return now
 
@@ -134,6 +136,7 @@ def _carry_fast(
     wide: Floats,
     small: Floats,
     members: Ints,
+    rebuilds: bool,
     now: int,
 ) -> int:
     """Take in streaks, as the fast engine does, until a rebuild is due; return the rounds."""
@@ -173,14 +176,14 @@ def _carry_fast(
         ledger.rows += count
         if small[member, member] < small[FLOORS, member]:
             renew(rules, standing, gram, wide, small, members, plays, means)
-        if ledger.rows % REBUILD_EVERY == 0:
+        if ledger.rows % REBUILD_EVERY == 0 or (rebuilds and standing.worn == 1):
             break
     return now
 
 
-def _fresh(run: Run, mean: Floats, gram: Floats, cross: Floats) -> None:
+def _fresh(run: Run, mean: Floats, gram: Floats, cross: Floats, floors: Floats) -> None:
     ridge = float(run.rules["ridge"][0])
-    rebuild_fixed(run.features, ridge, run.plays, run.plays, run.sums, mean, gram, cross)
+    rebuild_fixed(run.features, ridge, run.plays, run.plays, run.sums, mean, gram, cross, floors)
 
 
 class Plain:
@@ -189,20 +192,24 @@ class Plain:
     def __init__(self, run: Run) -> None:
         arms = run.means.size
         self.run = run
-        self.mean, self.gram, self.cross = np.zeros(arms), np.zeros((arms, arms)), np.zeros(arms)
+        self.mean, self.cross, self.floors = np.zeros((3, arms))
+        self.gram = np.zeros((arms, arms))
         self.rebuild()
 
     def rebuild(self) -> None:
         """Compute everything afresh."""
-        _fresh(self.run, self.mean, self.gram, self.cross)
+        _fresh(self.run, self.mean, self.gram, self.cross, self.floors)
 
-    def carry(self, now: int) -> int:
-        """Go on to the next rebuild or the end."""
+    def carry(self, now: int, rebuilds: bool) -> int:
+        """Go on to the next rebuild or the end; nobody sees numbers that are worn."""
         run = self.run
-        learned: list[Any] = [run.plays, run.sums, self.mean, self.gram, self.cross]
+        learned: list[Any] = [run.plays, run.sums, self.mean, self.gram, self.cross, self.floors]
         how: list[Any] = [run.means, run.without, run.kind, run.noise, run.keys, run.actions]
-        given: list[Any] = [run.ledger, *how, *learned, now]
-        return _carry_plain(*given)
+        given: list[Any] = [run.ledger, *how, *learned, rebuilds, now]
+        now = _carry_plain(*given)
+        if rebuilds and worn(self.gram, self.floors):
+            self.rebuild()
+        return now
 
     def numbers(self) -> tuple[Floats, Floats, Floats]:
         """Return G_aa, m and y."""
@@ -228,19 +235,23 @@ class Fast:
         """Compute everything afresh."""
         run = self.run
         arms = run.means.size
-        mean, gram, cross = np.zeros(arms), np.zeros((arms, arms)), np.zeros(arms)
-        _fresh(run, mean, gram, cross)
+        mean, cross, floors = np.zeros((3, arms))
+        gram = np.zeros((arms, arms))
+        _fresh(run, mean, gram, cross, floors)
         set_base(self.gram, self.wide, mean, gram, cross, run.without)
         open_contest(run.rules[0], run.standing[0], self.wide, run.plays, run.means)
 
-    def carry(self, now: int) -> int:
-        """Go on to the next rebuild or the end."""
+    def carry(self, now: int, rebuilds: bool) -> int:
+        """Go on to the next rebuild or the end; nobody sees numbers that are worn."""
         run = self.run
         state: list[Any] = [run.rules, run.ledger, run.standing]
         how: list[Any] = [run.means, run.without, run.kind, run.noise, run.keys, run.actions]
         learned: list[Any] = [run.plays, run.sums, self.gram, self.wide, self.small, self.members]
-        given: list[Any] = [*state, *how, *learned, now]
-        return _carry_fast(*given)
+        given: list[Any] = [*state, *how, *learned, rebuilds, now]
+        now = _carry_fast(*given)
+        if rebuilds and run.standing["worn"][0] == 1:
+            self.rebuild()
+        return now
 
     def numbers(self) -> tuple[Floats, Floats, Floats]:
         """Return G_aa, m and y."""
@@ -287,15 +298,15 @@ def _drift(of: type[Plain | Fast], run: Run, rebuilds: bool) -> tuple[Floats, Fl
     looks = {1 << k for k in range(LOOKS)}
     now = 0
     while now < run.actions.size:
-        now = estimator.carry(now)
-        due = int(run.ledger["rows"][0]) // REBUILD_EVERY
-        if due in looks or now == run.actions.size:
+        now = estimator.carry(now, rebuilds)
+        due, more = divmod(int(run.ledger["rows"][0]), REBUILD_EVERY)
+        if (due in looks and more == 0) or now == run.actions.size:
             looks.discard(due)
             exact = _exact(run)
             carried = np.maximum(carried, _errors(run, estimator.numbers(), exact))
             fresh = Plain(run).numbers()
             rebuilt = np.maximum(rebuilt, _errors(run, fresh, exact))
-        if rebuilds and run.ledger["rows"][0] % REBUILD_EVERY == 0:
+        if rebuilds and more == 0:
             estimator.rebuild()
     return carried, rebuilt
 

@@ -37,6 +37,7 @@ PARTS = (
         by_default=False,
     ),
     Part("drift", "rounding of linear runs over 10^7 rounds", by_default=False),
+    Part("precision", "rounding of widths with steep features, by what is kept", by_default=False),
     Part("paper", "handrail reproduce --scale paper: minutes", by_default=False),
 )
 

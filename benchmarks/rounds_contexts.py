@@ -75,7 +75,7 @@ def _capture(player: entries.Entry, size: int) -> list[Any]:
 def _engine(given: list[Any], alpha: float, times: int) -> float:
     """Play the portion again and again, as one run from its start."""
     model = ContextModel(given[0])
-    learned = [model.design, model.rows, model.inverse, model.vectors]
+    learned = [model.factor, model.vectors]
     meter = new_meter(alpha, int(given[0]["checkpoint_every"][0]))
     told = given[-_TOLD:]
     brought = given[_COLUMNS : -len(learned) - _TOLD]

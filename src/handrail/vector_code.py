@@ -178,3 +178,4 @@ def _define(sign: Callable[..., Any], instruction: str) -> None:
 _define(operator.add, "fadd")
 _define(operator.sub, "fsub")
 _define(operator.mul, "fmul")
+_define(operator.truediv, "fdiv")

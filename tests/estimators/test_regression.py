@@ -7,19 +7,15 @@ import pytest
 
 from handrail.bounds.ellipsoid import DETERMINANT
 from handrail.estimators.contexts import (
-    WAITING,
-    add_rows,
     bound_contexts,
-    complete_design,
-    follow_total,
     lanes,
     learn_context,
     learn_known,
+    lengths,
     load_features,
-    rebuild_contexts,
 )
-from handrail.estimators.fixed import learn_fixed, play_fixed, rebuild_fixed
-from handrail.estimators.symmetric import invert
+from handrail.estimators.factor import add_row, inner, whiten
+from handrail.estimators.fixed import SHRUNK, learn_fixed, play_fixed, rebuild_fixed, worn
 from handrail.records import LEDGER, RULES, Floats, new_record
 from handrail.vectors import padded
 
@@ -34,8 +30,9 @@ def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
     ledger = new_record(LEDGER)
     plays, counts = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     sums = np.zeros(arms)
-    mean, cross, gram = np.zeros(arms), np.zeros(arms), np.zeros((arms, arms))
-    log_det = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross)
+    mean, cross, floors = np.zeros((3, arms))
+    gram = np.zeros((arms, arms))
+    log_det = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross, floors)
     assert log_det == pytest.approx(0.0, abs=1e-12)
     waiting: list[int] = []
     for _ in range(3000):
@@ -57,11 +54,25 @@ def test_arm_space_equals_the_normal_equations(arms: int, dim: int) -> None:
     np.testing.assert_allclose(cross, fresh_cross, rtol=1e-9, atol=1e-9)
     assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-9, abs=1e-12)
     assert ledger["rows"][0] == counts.sum()
-    again = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross)
+    again = rebuild_fixed(features, 0.5, plays, counts, sums, mean, gram, cross, floors)
     assert again == pytest.approx(log_det, rel=1e-9, abs=1e-12)
     np.testing.assert_allclose(mean, fresh_mean, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(gram, fresh_gram, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(cross, fresh_cross, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(floors, SHRUNK * np.diag(gram))
+    assert not worn(gram, floors)
+    gram[0, 0] = 0.99 * floors[0]
+    assert worn(gram, floors)
+
+
+def test_an_arm_with_hardly_any_features_has_a_width() -> None:
+    """Its square is too small for a double; that of an arm without features is 0."""
+    features = np.array([[1e-200, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    plays, sums = np.array([0, 0, 3]), np.zeros(3)
+    mean, cross, floors = np.zeros((3, 3))
+    gram = np.zeros((3, 3))
+    rebuild_fixed(features, 0.5, plays, plays, sums, mean, gram, cross, floors)
+    assert (np.diag(gram) > 0.0).tolist() == [True, False, True]
 
 
 def _matrix(dim: int, diagonal: float) -> Floats:
@@ -71,81 +82,61 @@ def _matrix(dim: int, diagonal: float) -> Floats:
     return matrix
 
 
+@pytest.mark.parametrize("dim", [1, 2, 7, 8, 9, 40])
+def test_the_factor_follows_its_rows(dim: int) -> None:
+    """L^-1 (L^-1)' is the inverse of the sum; where a row is white 0, nothing changes."""
+    rng = np.random.default_rng(dim)
+    factor = _matrix(dim, 1.0 / np.sqrt(0.3))
+    row, white, keep, turn, step = np.zeros((5, padded(dim)))
+    design = 0.3 * np.eye(dim)
+    for _ in range(300):
+        row[:dim] = rng.standard_normal(dim) * (rng.random(dim) < 0.6)
+        before = np.linalg.inv(design)
+        whiten(factor, row, white)
+        np.testing.assert_allclose(white[:dim], factor[:, :dim] @ row[:dim], rtol=1e-12, atol=1e-12)
+        kept = factor[white[:dim] == 0.0].copy()
+        square = 1.0 + float(row[:dim] @ before @ row[:dim])
+        assert add_row(factor, white, keep, turn, step) == pytest.approx(square, rel=1e-11)
+        np.testing.assert_allclose(step[:dim], before @ row[:dim], rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(factor[white[:dim] == 0.0], kept)
+        design += np.outer(row[:dim], row[:dim])
+    root = factor[:, :dim]
+    np.testing.assert_allclose(root.T @ root, np.linalg.inv(design), rtol=1e-9, atol=1e-13)
+    assert not np.triu(factor, 1).any()
+    assert not factor[:, dim:].any()
+
+
 @pytest.mark.parametrize("dim", [1, 2, 7, 8, 40])
 def test_contexts_equal_the_normal_equations(dim: int) -> None:
+    """A row as it comes, or what a decision knew of it: the same bits of the factor."""
     rng = np.random.default_rng(dim)
     ridge = 0.3
-    ledger = new_record(LEDGER)
-    design, inverse = _matrix(dim, ridge), _matrix(dim, 1.0 / ridge)
-    waiting = np.zeros((WAITING, padded(dim)))
-    response, theta, step = np.zeros((3, padded(dim)))
+    rules = new_record(RULES, width=DETERMINANT)
+    ledgers = new_record(LEDGER), new_record(LEDGER)
+    factors = _matrix(dim, 1.0 / np.sqrt(ridge)), _matrix(dim, 1.0 / np.sqrt(ridge))
+    thetas = np.zeros((2, padded(dim)))
+    row, white, keep, turn, step = np.zeros((5, padded(dim)))
+    room = (white, keep, turn, step)
     rows, rewards = rng.standard_normal((4005, dim)), rng.standard_normal(4005)
-    for row, reward in zip(rows, rewards, strict=True):
-        learn_context(
-            ledger[0], design, waiting, inverse, response, theta, step, row, float(reward)
-        )
-    complete_design(design, waiting)
-    for padding in (design, inverse, response, theta):
-        assert not padding[..., dim:].any()
+    for i, reward in enumerate(rewards):
+        row[:dim] = rows[i]
+        learn_context(ledgers[0][0], factors[0], thetas[0], row, *room, float(reward))
+        whiten(factors[1], row, white)
+        mean = inner(thetas[1], row)
+        given = (ledgers[1][0], factors[1], thetas[1], *room, float(reward), mean)
+        learn_known(rules[0], *given)
     full = ridge * np.eye(dim) + rows.T @ rows
-    np.testing.assert_allclose(design[:, :dim], full, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
-    np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
-    assert (inverse[:, :dim] == inverse[:, :dim].T).all()
-    assert (design[:, :dim] == design[:, :dim].T).all()
-    fresh, fresh_theta = np.empty_like(inverse), np.empty_like(theta)
-    log_det = rebuild_contexts(design, response, ridge, fresh, fresh_theta)
-    np.testing.assert_allclose(inverse, fresh, rtol=1e-7, atol=1e-13)
-    np.testing.assert_allclose(theta, fresh_theta, atol=1e-12)
-    assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
-
-
-@pytest.mark.parametrize("dim", [1, 3, 8, 20])
-def test_what_is_known_of_a_row_gives_the_same(dim: int) -> None:
-    """Given phi' V^-1 phi and <theta_hat, phi>; V^-1 x follows, x the sum of the rows."""
-    rng = np.random.default_rng(dim)
-    ledger, rules = new_record(LEDGER), new_record(RULES, width=DETERMINANT)
-    design, inverse = _matrix(dim, 0.3), _matrix(dim, 1.0 / 0.3)
-    waiting = np.zeros((WAITING, padded(dim)))
-    response, theta, step, weighed = np.zeros((4, padded(dim)))
-    rows, rewards = rng.standard_normal((1000, dim)), rng.standard_normal(1000)
-    state = (design, waiting, inverse, response, theta, step)
-    added = rng.random(1000) < 0.7  # the others are only learned from, as baseline rounds are
-    for i, (row, reward) in enumerate(zip(rows, rewards, strict=True)):
-        square, mean = float(row @ inverse[:, :dim] @ row), float(theta[:dim] @ row)
-        product = float(weighed[:dim] @ row)
-        learn_known(rules[0], ledger[0], *state, row, float(reward), square, mean)
-        follow_total(square, product, step, weighed, float(added[i]))
-    full = 0.3 * np.eye(dim) + rows.T @ rows
-    np.testing.assert_allclose(inverse[:, :dim], np.linalg.inv(full), rtol=1e-7, atol=1e-13)
-    np.testing.assert_allclose(theta[:dim], np.linalg.solve(full, rows.T @ rewards), atol=1e-12)
-    np.testing.assert_allclose(
-        weighed[:dim], np.linalg.solve(full, rows[added].sum(axis=0)), atol=1e-12
-    )
-    assert not weighed[dim:].any()
-    log_det = np.linalg.slogdet(full)[1] - dim * np.log(0.3)
-    assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
-
-
-@pytest.mark.parametrize("dim", [1, 5, 8, 33])
-def test_it_does_not_matter_when_rows_are_added(dim: int) -> None:
-    """All at once, one by one, or every now and then: V has the same bits."""
-    rows = np.random.default_rng(dim).standard_normal((WAITING, dim))
-    found = []
-    for every in (1, 3, WAITING):
-        design, waiting = _matrix(dim, 0.7), np.zeros((WAITING, padded(dim)))
-        for i, row in enumerate(rows):
-            waiting[i, :dim] = row
-            if (i + 1) % every == 0:
-                add_rows(design, waiting)
-        complete_design(design, waiting)
-        assert not waiting.any()
-        found.append(design)
-    expected = 0.7 * np.eye(dim)
-    for row in rows:
-        expected += np.outer(row, row)
-    for design in found:
-        np.testing.assert_array_equal(design[:, :dim], expected)
+    theta = np.linalg.solve(full, rows.T @ rewards)
+    log_det = np.linalg.slogdet(full)[1] - dim * np.log(ridge)
+    for factor, found, ledger in zip(factors, thetas, ledgers, strict=True):
+        root = factor[:, :dim]
+        np.testing.assert_allclose(root.T @ root, np.linalg.inv(full), rtol=1e-7, atol=1e-13)
+        np.testing.assert_allclose(found[:dim], theta, atol=1e-12)
+        assert ledger["log_det"][0] == pytest.approx(log_det, rel=1e-11)
+        assert ledger["rows"][0] == 4005
+        assert not factor[:, dim:].any()
+        assert not found[dim:].any()
+    np.testing.assert_array_equal(factors[0], factors[1])
 
 
 @pytest.mark.parametrize(
@@ -153,20 +144,33 @@ def test_it_does_not_matter_when_rows_are_added(dim: int) -> None:
 )
 def test_bounds_of_contexts(actions: int, dim: int) -> None:
     rng = np.random.default_rng([actions, dim])
-    square = rng.standard_normal((dim, dim))
-    inverse, theta = _matrix(dim, 0.0), np.zeros(padded(dim))
-    inverse[:, :dim] = square @ square.T
+    factor, theta, summed = _matrix(dim, 0.0), np.zeros(padded(dim)), np.zeros(padded(dim))
+    factor[:, :dim] = np.tril(rng.standard_normal((dim, dim)))
     features, theta[:dim] = rng.standard_normal((actions, dim)), rng.standard_normal(dim)
-    columns = np.empty((dim, lanes(actions)))
+    summed[:dim] = rng.standard_normal(dim)
+    columns, white = np.empty((2, dim, lanes(actions)))
     assert load_features(features, 1e150, columns) == -1
-    mean, norm, upper, lower = np.empty((4, lanes(actions)))
+    mean, norm, upper, lower, length = np.empty((5, lanes(actions)))
     beta = 0.7
-    bound_contexts(beta, columns, inverse, theta, mean, norm, upper, lower)
+    bound_contexts(beta, columns, factor, theta, white, mean, norm, upper, lower)
+    lengths(summed, white, length)
     mean, norm, upper, lower = mean[:actions], norm[:actions], upper[:actions], lower[:actions]
-    wanted = np.einsum("ki,ij,kj->k", features, inverse[:, :dim], features)
+    wanted = features @ factor[:, :dim].T
+    np.testing.assert_allclose(white[:, :actions], wanted.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(mean, features @ theta[:dim], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(norm, wanted, rtol=1e-11)
-    np.testing.assert_allclose(upper - lower, 2.0 * beta * np.sqrt(wanted), rtol=1e-11)
+    np.testing.assert_allclose(norm, (wanted**2).sum(axis=1), rtol=1e-11)
+    np.testing.assert_allclose(upper - lower, 2.0 * beta * np.sqrt(norm), rtol=1e-11)
+    np.testing.assert_allclose(
+        length[:actions], ((wanted + summed[:dim]) ** 2).sum(axis=1), rtol=1e-11
+    )
+
+
+def test_features_too_short_for_their_square_have_a_width() -> None:
+    columns, white = np.empty((2, 1, lanes(1)))
+    assert load_features(np.array([[1e-200]]), 1.0, columns) == -1
+    mean, norm, upper, lower = np.empty((4, lanes(1)))
+    bound_contexts(0.7, columns, _matrix(1, 1.0), np.zeros(8), white, mean, norm, upper, lower)
+    assert lower[0] < 0.0 < upper[0]
 
 
 def test_a_row_that_is_not_fit_is_named() -> None:
@@ -178,25 +182,3 @@ def test_a_row_that_is_not_fit_is_named() -> None:
     for value in (np.nan, np.inf, -np.inf):
         features[1, 2] = value
         assert load_features(features, 1e150, columns) == 1
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 35, 100])
-def test_the_inverse_is_the_inverse(size: int) -> None:
-    rng = np.random.default_rng(size)
-    root = rng.standard_normal((size, size))
-    matrix = root @ root.T + 0.1 * np.eye(size)
-    inverse = np.full((size, size), np.nan)
-    log_det = invert(matrix, inverse)
-    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-8, atol=1e-10)
-    assert log_det == pytest.approx(np.linalg.slogdet(matrix)[1], rel=1e-10, abs=1e-12)
-    assert (inverse == inverse.T).all()
-
-
-def test_a_matrix_that_is_not_positive_definite_changes_nothing() -> None:
-    inverse = np.full((2, 2), 7.0)
-    assert np.isnan(invert(np.array([[1.0, 2.0], [2.0, 1.0]]), inverse))
-    assert (inverse == 7.0).all()
-    inverse, theta = np.full((2, 8), 7.0), np.full(8, 7.0)
-    assert np.isnan(rebuild_contexts(-_matrix(2, 1.0), np.ones(8), 1.0, inverse, theta))
-    assert (inverse == 7.0).all()
-    assert (theta == 7.0).all()

@@ -132,7 +132,8 @@ def test_features_move_where_the_model_learns_the_baseline() -> None:
     assert arrays["forgone"].tolist() == [0.0, 0.0, 0.0]
     assert arrays["held"] == pytest.approx(held + FEATURES[1])
     assert policy.learn(lost, reward=1.0) == "learned"
-    assert arrays["response"] == pytest.approx(FEATURES[1])
+    ridge = policy._state.model.rules["ridge"][0]  # one row: V theta_hat is its features
+    assert arrays["theta"] == pytest.approx(FEATURES[1] / (ridge + FEATURES[1] @ FEATURES[1]))
     assert arrays["total"].tolist() == [0.0, 0.0, 0.0]
 
 

@@ -17,6 +17,8 @@ import pytest
 
 import handrail
 from handrail import InputError
+from handrail.bounds.ellipsoid import ellipsoid_radius
+from handrail.policies.rounds import NO_TRUTH, Round
 from support import FEATURES, SETTINGS, make, play, state
 
 CHILD = """
@@ -120,17 +122,17 @@ def test_the_format_is_open(saved: Path) -> None:
     """Read with the standard library and NumPy alone."""
     with zipfile.ZipFile(saved) as archive:
         document = json.loads(archive.read("state.json"))
-        design = np.load(io.BytesIO(archive.read("model/design.npy")), allow_pickle=False)
+        factor = np.load(io.BytesIO(archive.read("model/factor.npy")), allow_pickle=False)
     assert document["format"] == "handrail-policy"
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert document["algorithm"]["name"] == "CLUCB2"
     assert document["ledger"]["rounds"] == 240
-    assert design.shape == (3, 3)
+    assert factor.shape == (3, 3)
 
 
 def test_a_newer_format_is_refused(saved: Path) -> None:
     def newer(document: dict[str, Any], members: dict[str, bytes]) -> None:
-        document["version"] = 3
+        document["version"] = 4
 
     rewrite(saved, newer)
     with pytest.raises(InputError, match="upgrade handrail") as caught:
@@ -185,12 +187,14 @@ def _drop(name: str) -> Any:
         _ledger("reward", 1e999),
         _ledger("plays", -1),
         _array("open/features.npy", np.full((40, 3), np.nan)),
-        _array("model/design.npy", np.eye(4)),
-        _array("model/design.npy", np.eye(3, dtype=np.float32)),
+        _array("model/factor.npy", np.eye(4)),
+        _array("model/factor.npy", np.eye(3, dtype=np.float32)),
+        _array("model/factor.npy", np.ones((3, 3))),
+        _array("model/factor.npy", np.diag([1.0, 0.0, 1.0])),
         _array("model/theta.npy", np.full(3, np.nan)),
         _array("model/theta.npy", np.array([{}, {}, {}])),
         _array("open/features.npy", np.ones((1, 3))),
-        _drop("model/inverse.npy"),
+        _drop("model/factor.npy"),
         _drop("open/features.npy"),
     ],
 )
@@ -327,7 +331,9 @@ def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
     assert (policy.round, policy.pending) == (200, len(document["open"]))
     ledger = policy._state.model.ledger[0]
     for field, value in document["ledger"].items():
-        assert ledger[field] == value
+        # log det V is taken for the largest that rounding of the sum V allows.
+        assert ledger[field] == (pytest.approx(value, rel=1e-9) if field == "log_det" else value)
+    assert ledger["log_det"] >= document["ledger"]["log_det"]
     policy.save(tmp_path / "p")
     again = handrail.load_policy(tmp_path / "p")
     given: dict[str, Any] = (
@@ -335,6 +341,89 @@ def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
     )
     one = [policy.decide(**given).margin for _ in range(20)]
     assert one == [again.decide(**given).margin for _ in range(20)]
+
+
+DATA = Path(__file__).parent / "data"
+
+
+def _kept(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a file holds: its document and its arrays."""
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("state.json"))
+        names = [name for name in archive.namelist() if name.startswith("model/")]
+        arrays = {
+            name[6:-4]: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+            for name in names
+        }
+    return document, arrays
+
+
+def _widths(policy: handrail.Policy, features: Any) -> tuple[Any, Any]:
+    """What a policy over contexts takes ||phi||_{V^-1} and <theta_hat, phi> for."""
+    model: Any = policy._state.copy().model
+    beta = ellipsoid_radius(model.rules[0], model.ledger[0])
+    model.decide(Round(features, 0, 0.0, 0.0, NO_TRUTH))
+    found = np.array([model.examined(action)[1:] for action in range(len(features))])
+    return (found[:, 0] - found[:, 1]) / (2.0 * beta), found.mean(axis=1)
+
+
+def test_contexts_of_version_2_are_read(tmp_path: Path) -> None:
+    """From V and the sum of r phi, as numpy solves them."""
+    document, arrays = _kept(DATA / "contexts-2.handrail")
+    assert document["version"] == 2
+    policy = handrail.load_policy(DATA / "contexts-2.handrail")
+    assert (policy.round, policy.pending) == (300, len(document["open"]))
+    widths, means = _widths(policy, FEATURES)
+    solution = np.linalg.solve(arrays["design"], FEATURES.T)
+    np.testing.assert_allclose(widths, np.sqrt(np.sum(FEATURES.T * solution, axis=0)), rtol=1e-9)
+    np.testing.assert_allclose(means, solution.T @ arrays["response"], rtol=1e-9)
+    policy.save(tmp_path / "p")
+    again = handrail.load_policy(tmp_path / "p")
+    given: dict[str, Any] = {"features": FEATURES, "baseline": 1, "baseline_mean": 0.5}
+    one = [policy.decide(**given).margin for _ in range(20)]
+    assert one == [again.decide(**given).margin for _ in range(20)]
+
+
+def test_fixed_arms_of_version_2_are_read() -> None:
+    """From counts: the same as what the release before carried along, up to its rounding."""
+    document, arrays = _kept(DATA / "fixed-2.handrail")
+    policy = handrail.load_policy(DATA / "fixed-2.handrail")
+    assert (policy.round, policy.pending) == (300, len(document["open"]))
+    found = policy._state.model.arrays()
+    for name, value in arrays.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-9, atol=1e-12)
+    assert policy._state.model.ledger["log_det"][0] == pytest.approx(document["ledger"]["log_det"])
+    policy.decide()
+
+
+def test_widths_that_have_shrunk_are_mended() -> None:
+    """The release before added 262,144 equal rows with D^2 / lambda = 9e7 up to a V without use.
+
+    Where they point the width is right again, across it is no smaller than the true one.
+    """
+    document, arrays = _kept(DATA / "steep-2.handrail")
+    ridge, rows = document["parameters"]["ridge"], document["ledger"]["rows"]
+    assert rows == 1 << 18
+    row = arrays["response"] / rows
+    row *= np.sqrt(9e7 * ridge * 0.999) / np.linalg.norm(row)
+    across = np.linalg.svd(row[None, :])[2][1:]
+    policy = handrail.load_policy(DATA / "steep-2.handrail")
+    widths, means = _widths(policy, np.vstack([row, across]))
+    true = [1.0 / np.sqrt(rows), *[1.0 / np.sqrt(ridge)] * 2]
+    np.testing.assert_allclose(widths, true, rtol=1e-3)
+    assert (widths >= np.array(true) * (1.0 - 1e-6)).all()
+    assert means[0] == pytest.approx(document["ledger"]["reward"] / rows, abs=1e-3 / np.sqrt(rows))
+    true_log_det = np.log1p(rows * 9e7 * 0.999)
+    assert policy._state.model.ledger["log_det"][0] >= true_log_det
+
+
+@pytest.mark.parametrize("name", ["design", "response"])
+def test_older_sums_have_to_be_sound(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    path.write_bytes((DATA / "contexts-2.handrail").read_bytes())
+    rewrite(path, _array(f"model/{name}.npy", np.full((3, 3) if name == "design" else 3, np.inf)))
+    with pytest.raises(InputError, match="impossible"):
+        handrail.load_policy(path)
 
 
 def test_version_2_has_to_be_whole(saved: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -114,6 +115,23 @@ def test_the_log_gives_the_state_back(kind: str, created: CreateRequest, tmp_pat
     again = restore(first, snapshot)
     assert again is not None
     same(again, served)
+
+
+def test_a_snapshot_with_sums_of_an_older_version_is_not_used(tmp_path: Path) -> None:
+    """They carry rounding that the log does not: it is folded instead."""
+    sums = Path(__file__).parent.parent / "policies" / "data" / "contexts-2.handrail"
+    kind, created = next(case for case in kinds("LinHANDRAIL") if case[1].dim is not None)
+    with opened(tmp_path / "log.db") as store:
+        served = asyncio.run(serve(store, kind, created, 20))
+        with store.reading() as reader:
+            (policy,) = reader.policies()
+            first = events.decode(reader.events(policy.number)[0].body)
+    assert isinstance(first, events.Created)
+    kept = take(served)
+    assert restore(first, kept) is not None
+    body = msgspec.msgpack.decode(kept.body) | {"policy": sums.read_bytes()}
+    older = SnapshotRow(kept.seq, kept.hash, msgspec.msgpack.encode(body))
+    assert restore(first, older) is None
 
 
 def test_arms_that_come_and_go_and_checkpoints_are_folded(tmp_path: Path) -> None:

@@ -167,12 +167,12 @@ def _follow(
     mean = means[baseline]
     arms = means.size
     plays, counts = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
-    sums, estimate, cross = np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    sums, estimate, cross, floors = np.zeros((4, arms))
     gram = np.zeros((arms, arms))
     work = np.empty((3, arms))
     near = np.zeros(arms)
     no_trace = np.empty(0, np.int64)
-    rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
+    rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross, floors)
     skip = -1 if rules.selection == OPTIMISTIC else baseline
     for point in range(grid.size):
         while ledger.rounds < grid[point]:
@@ -224,6 +224,7 @@ def _follow(
                     estimate,
                     gram,
                     cross,
+                    floors,
                     REBUILD_EVERY,
                     arm,
                     False,

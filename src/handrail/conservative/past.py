@@ -202,38 +202,30 @@ def past_plus_now(
 def self_normalised_lanes(
     rules: Rules,
     centre: float,
-    square: float,
     beta: float,
     means: Floats,
-    squares: Floats,
-    products: Floats,
+    lengths: Floats,
     certified: Floats,
 ) -> None:
     """Fill in `self_normalised` of x + phi for every lane."""
     least = 0.0 if rules.clip_zero == 1 else -math.inf
-    bound_lanes(centre, square, beta, means, squares, products, least, certified)
+    bound_lanes(centre, beta, means, lengths, least, certified)
 
 
 @inlined
 def bound_lanes(
     centre: float,
-    square: float,
     beta: float,
     means: Floats,
-    squares: Floats,
-    products: Floats,
+    lengths: Floats,
     smallest: float,
     certified: Floats,
 ) -> None:
     """Fill in the lower bound of <theta, x + phi> over the ellipsoid, but no less than smallest.
 
-    Notes
-    -----
-    <theta_hat, x + phi> is centre + mean and ||x + phi||^2_{V^-1} = square + 2 x'V^-1 phi +
-    ||phi||^2_{V^-1}.
+    <theta_hat, x + phi> is centre + mean; lengths are ||x + phi||^2_{V^-1}.
     """
-    nothing, least = splat(0.0), splat(smallest)
+    least = splat(smallest)
     for lane in range(0, means.size, LANES):
-        length = square + 2.0 * load(products, lane) + load(squares, lane)
-        reach = beta * root(larger(length, nothing))
+        reach = beta * root(load(lengths, lane))
         store(larger(centre + load(means, lane) - reach, least), certified, lane)

@@ -27,10 +27,12 @@ from __future__ import annotations
 from typing import Final
 
 from handrail.compiled import inlined, lean
+from handrail.estimators.fixed import SHRUNK
 from handrail.records import Floats, Ints
 from handrail.vectors import LANES, greatest, larger, load, splat, store, total
 
 __all__ = [
+    "BOTTOMS",
     "COLUMNS",
     "CROSS",
     "CROSSES",
@@ -85,7 +87,9 @@ CROSS: Final = 1
 """y of the base."""
 SQUARES: Final = 2
 """The diagonal of G of the base."""
-COLUMNS: Final = 3
+BOTTOMS: Final = 3
+"""Where one of these is below its bottom, all is to be computed afresh."""
+COLUMNS: Final = 4
 """Scratch, MOST rows; as many follow for _FOLDED."""
 _FOLDED: Final = COLUMNS + MOST
 WIDE: Final = _FOLDED + MOST
@@ -96,7 +100,7 @@ WIDE: Final = _FOLDED + MOST
 def set_base(
     gram: Floats, wide: Floats, mean: Floats, given: Floats, cross: Floats, without: int
 ) -> None:
-    """Start from m, G and y, as if one arm, unless it is -1, did not exist."""
+    """Start from m, G and y, just computed, as if one arm, unless it is -1, did not exist."""
     for arm in range(mean.size):
         wide[MEAN, arm] = mean[arm]
         wide[CROSS, arm] = cross[arm]
@@ -104,6 +108,7 @@ def set_base(
             left_out = without in (arm, other)
             gram[arm, other] = 0.0 if left_out else given[arm, other]
         wide[SQUARES, arm] = gram[arm, arm]
+        wide[BOTTOMS, arm] = SHRUNK * gram[arm, arm]
 
 
 @inlined

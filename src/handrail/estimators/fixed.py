@@ -4,29 +4,39 @@ With Phi the (K, d) matrix of features, everything the algorithms ask for can be
 m = Phi theta_hat, G = Phi V^-1 Phi', the plays N of each arm and y = G N: O(K^2) a round and no
 vector of length d. <theta_hat, sum phi> = N'm and ||sum phi + phi_a||^2_{V^-1} = N'y + 2 y[a] +
 G[a, a].
+
+An update subtracts from G: what it leaves of G[a, a] has the rounding error of what was there. So
+everything is computed afresh, from counts, whenever some G[a, a] has become much smaller.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
 from handrail.bounds.arm import MIXTURE, arm_width
 from handrail.bounds.ellipsoid import ellipsoid_radius
 from handrail.compiled import compiled, lean
+from handrail.estimators.factor import LEAST, add_row, inner, whiten
 from handrail.estimators.means import share_of_arm
-from handrail.estimators.symmetric import invert, multiply
 from handrail.records import Floats, Ints, Ledger, Rules
+from handrail.vectors import padded
 
 __all__ = [
+    "SHRUNK",
     "along_plays",
     "bound_fixed",
     "intersect_means",
     "learn_fixed",
     "play_fixed",
     "rebuild_fixed",
+    "worn",
 ]
+
+SHRUNK: Final = 2.0**-20
+"""What may be left of G[a, a] before it is computed afresh: it has lost as many bits, of 52."""
 
 
 @lean
@@ -36,7 +46,7 @@ def bound_fixed(
     """Fill in each arm's bounds, m[a] -+ beta sqrt(G[a, a]); return beta."""
     beta = ellipsoid_radius(rules, ledger)
     for arm in range(mean.size):
-        width = beta * math.sqrt(max(gram[arm, arm], 0.0))
+        width = beta * math.sqrt(gram[arm, arm])
         upper[arm] = mean[arm] + width
         lower[arm] = mean[arm] - width
     return beta
@@ -116,6 +126,15 @@ def learn_fixed(
     ledger.log_det += math.log(den)
 
 
+@lean
+def worn(gram: Floats, floors: Floats) -> bool:
+    """Say whether some G[a, a] is below its floor: then all has to be computed afresh."""
+    below = 0
+    for arm in range(floors.size):
+        below += gram[arm, arm] < floors[arm]
+    return below > 0
+
+
 @compiled
 def rebuild_fixed(
     features: Floats,
@@ -126,6 +145,7 @@ def rebuild_fixed(
     mean: Floats,
     gram: Floats,
     cross: Floats,
+    floors: Floats,
 ) -> float:
     """Compute m, G and y afresh from counts, free of accumulated rounding.
 
@@ -139,40 +159,47 @@ def rebuild_fixed(
         Plays of each arm in S.
     counts, sums : numpy.ndarray
         Rewards learned of each arm: how many, and their sum.
-    mean, gram, cross : numpy.ndarray
-        Where m, G and y are put; left as they are if V is not positive definite by rounding.
+    mean, gram, cross, floors : numpy.ndarray
+        Where m, G, y and the least G[a, a] to come before the next time are put.
 
     Returns
     -------
     float
-        log det V - log det(lambda I), NaN if nothing was done.
+        log det V - log det(lambda I).
+
+    Notes
+    -----
+    The rows sqrt(N_a) phi_a go into the inverse Cholesky factor L^-1 of V one by one, and with
+    F = Phi (L^-1)', (K, d), G = F F', m = F (F' sums) and y = F (F' N).
     """
     arms, dim = features.shape
-    design = ridge * np.eye(dim)
+    factor = np.zeros((dim, padded(dim)))
+    for i in range(dim):
+        factor[i, i] = 1.0 / math.sqrt(ridge)
+    row, keep, turn, step = np.zeros((4, factor.shape[1]))
+    whites = np.zeros((arms, factor.shape[1]))
+    log_det = 0.0
     for arm in range(arms):
         if counts[arm] > 0:
+            root = math.sqrt(counts[arm])
             for i in range(dim):
-                scaled = counts[arm] * features[arm, i]
-                for j in range(dim):
-                    design[i, j] += scaled * features[arm, j]
-    inverse = np.zeros((dim, dim))
-    log_det = invert(design, inverse)
-    if math.isnan(log_det):
-        return log_det
-    columns = np.empty((dim, arms))
+                row[i] = root * features[arm, i]
+            whiten(factor, row, whites[arm])
+            log_det += math.log(add_row(factor, whites[arm], keep, turn, step))
+    along_sums, along_plays = np.zeros((2, factor.shape[1]))
     for arm in range(arms):
         for i in range(dim):
-            columns[i, arm] = features[arm, i]
-    along = np.empty(dim)
-    gram[:] = 0.0
-    for arm in range(arms):
-        multiply(inverse, features[arm], along)
+            row[i] = features[arm, i]
+        whiten(factor, row, whites[arm])
         for i in range(dim):
-            for other in range(arm + 1):
-                gram[arm, other] += along[i] * columns[i, other]
+            along_sums[i] += sums[arm] * whites[arm, i]
+            along_plays[i] += plays[arm] * whites[arm, i]
     for arm in range(arms):
-        for other in range(arm):
-            gram[other, arm] = gram[arm, other]
-    multiply(gram, sums, mean)
-    multiply(gram, plays.astype(np.float64), cross)
-    return float(log_det - dim * math.log(ridge))
+        for other in range(arm + 1):
+            gram[arm, other] = gram[other, arm] = inner(whites[arm], whites[other])
+        if gram[arm, arm] < LEAST and np.any(features[arm] != 0.0):
+            gram[arm, arm] = LEAST
+        floors[arm] = SHRUNK * gram[arm, arm]
+        mean[arm] = inner(whites[arm], along_sums)
+        cross[arm] = inner(whites[arm], along_plays)
+    return log_det

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handrail.conservative.choice import Choice
-from handrail.estimators.contexts import WAITING, complete_design
-from handrail.policies.contexts import (
-    REBUILD_EVERY,
-    decide_contexts,
-    refresh,
-    replay_contexts,
-    reward_contexts,
-)
+from handrail.policies.contexts import decide_contexts, replay_contexts, reward_contexts
 from handrail.policies.model import Arrays, OpenRound, rules_of
 from handrail.policies.played import Played
 from handrail.policies.room import (
@@ -23,7 +17,6 @@ from handrail.policies.room import (
     FORGONE,
     HELD,
     LOWER_ROW,
-    RESPONSE,
     ROOM,
     THETA,
     TOTAL,
@@ -63,14 +56,11 @@ class ContextModel:
         self.ledger = new_record(LEDGER)
         self.features = features
         self.gone = np.zeros(0 if features is None else len(features), np.int64)
-        self.design = _zeros(dim, padded(dim))
-        self.inverse = _zeros(dim, padded(dim))
-        np.fill_diagonal(self.design, ridge)
-        np.fill_diagonal(self.inverse, 1.0 / ridge)
-        self.rows = _zeros(WAITING, padded(dim))
+        self.factor = _zeros(dim, padded(dim))
+        np.fill_diagonal(self.factor, 1.0 / math.sqrt(ridge))
         self.vectors = _zeros(VECTORS, padded(dim))
         self.columns = np.empty((dim, 0))
-        self.room = np.empty((ROOM, 0))
+        self.room = np.empty((ROOM + dim, 0))
 
     def _features(self, given: Round) -> Floats:
         features = given.features if self.features is None else self.features
@@ -82,14 +72,14 @@ class ContextModel:
         features = self._features(given)
         width = padded(len(features))
         if width != self.room.shape[1]:
-            self.columns = aligned(len(self.inverse), width)
-            self.room = aligned(ROOM, width)
+            self.columns = aligned(len(self.factor), width)
+            self.room = aligned(ROOM + len(self.factor), width)
         return decide_contexts(
             rules_of(self, given),
             self.ledger,
             features,
             self.columns,
-            self.inverse,
+            self.factor,
             self.vectors,
             given.truth,
             self.gone,
@@ -101,7 +91,7 @@ class ContextModel:
 
     def replay(self, played: Played) -> None:
         """Count a round that was decided before."""
-        dim = len(self.design)
+        dim = len(self.factor)
         columns = np.zeros((dim, 2))
         pair = (played.features, played.base)
         if self.features is not None:
@@ -133,18 +123,16 @@ class ContextModel:
     def reward(self, open_round: OpenRound, reward: float) -> None:
         """Learn from a reward."""
         assert open_round.features is not None
-        state = (self.design, self.rows, self.inverse, self.vectors)
-        if reward_contexts(
+        reward_contexts(
             self.rules,
             self.ledger,
-            *state,
-            REBUILD_EVERY,
+            self.factor,
+            self.vectors,
             open_round.features,
             open_round.held,
             open_round.promise,
             reward,
-        ):
-            refresh(self.rules, self.ledger, *state)
+        )
 
     def hold_instead(self, features: Floats) -> None:
         """Move the baseline's features of a round from S to S_b, where its mean is learned."""
@@ -166,15 +154,12 @@ class ContextModel:
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger, as views without the padding."""
-        complete_design(self.design, self.rows)
-        dim = len(self.design)
+        dim = len(self.factor)
         return {
             "gone": self.gone,
             "held": self.vectors[HELD, :dim],
             "forgone": self.vectors[FORGONE, :dim],
-            "design": self.design[:, :dim],
-            "inverse": self.inverse[:, :dim],
-            "response": self.vectors[RESPONSE, :dim],
+            "factor": self.factor[:, :dim],
             "theta": self.vectors[THETA, :dim],
             "total": self.vectors[TOTAL, :dim],
         }

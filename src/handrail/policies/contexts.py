@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 from handrail.bounds.ellipsoid import ellipsoid_radius
-from handrail.compiled import compiled, inlined, lean
+from handrail.compiled import inlined, lean
 from handrail.conservative.baseline import WITHIN
 from handrail.conservative.choice import ACTION, Choice, conclude, count_decision
 from handrail.conservative.ledger import add, record_earned
@@ -25,47 +24,43 @@ from handrail.conservative.past import (
 )
 from handrail.conservative.selection import BASELINE_EVENT
 from handrail.estimators.contexts import (
-    along_total,
     bound_contexts,
-    complete_design,
-    follow_total,
     learn_context,
     learn_known,
+    lengths,
     load_features,
-    multiply,
-    rebuild_contexts,
 )
+from handrail.estimators.factor import inner, whiten
 from handrail.policies.model import retire
 from handrail.policies.room import (
     CENTRE,
     CERTIFIED,
     FORGONE,
     HELD,
+    KEEP,
+    LENGTH,
     LOWER_ROW,
-    PRODUCT,
-    RESPONSE,
+    ROOM,
+    ROW,
     SQUARE,
     STEP,
+    SUM_WHITE,
     THETA,
     TOTAL,
+    TURN,
     UPPER_ROW,
-    WEIGHED,
+    WHITE,
 )
 from handrail.policies.unknown import certify_unknown
 from handrail.records import Floats, Ints, Ledger, Record, Rules
 
 __all__ = [
-    "REBUILD_EVERY",
     "decide_columns",
     "decide_contexts",
-    "refresh",
     "replay_contexts",
     "reward_columns",
     "reward_contexts",
 ]
-
-REBUILD_EVERY: Final = 1 << 12
-"""Rewards after which V^-1 and theta_hat are computed afresh."""
 
 
 @inlined
@@ -78,22 +73,14 @@ def _past(rules: Rules, ledger: Ledger, psi: float) -> float:
 
 @inlined
 def _certify_sum(
-    rules: Rules, ledger: Ledger, columns: Floats, vectors: Floats, room: Floats, beta: float
+    rules: Rules, ledger: Ledger, factor: Floats, vectors: Floats, room: Floats, beta: float
 ) -> float:
     """Fill in past_and_now(a) along the summed features; return the bound of S alone."""
-    centre, square = along_total(
-        vectors[THETA], vectors[TOTAL], vectors[WEIGHED], columns, room[PRODUCT]
-    )
-    self_normalised_lanes(
-        rules,
-        centre,
-        square,
-        beta,
-        room[CENTRE],
-        room[SQUARE],
-        room[PRODUCT],
-        room[CERTIFIED],
-    )
+    white = vectors[SUM_WHITE]
+    whiten(factor, vectors[TOTAL], white)
+    lengths(white, room[ROOM:], room[LENGTH])
+    centre, square = inner(vectors[THETA], vectors[TOTAL]), inner(white, white)
+    self_normalised_lanes(rules, centre, beta, room[CENTRE], room[LENGTH], room[CERTIFIED])
     beside = unconfirmed(rules, ledger)
     if rules.confirm == 1:
         for lane in range(room.shape[1]):
@@ -108,7 +95,7 @@ def decide_columns(
     beta: float,
     psi: float,
     columns: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
     truth: Floats,
     gone: Ints,
@@ -131,8 +118,8 @@ def decide_columns(
         The ellipsoid's radius, and the boundary of the rewards if the past is a martingale.
     columns : numpy.ndarray
         The features, as `load_features` fills them in.
-    inverse, vectors : numpy.ndarray
-        The state of a `ContextModel`; V^-1 x up to date if the past is self-normalised.
+    factor, vectors : numpy.ndarray
+        The state of a `ContextModel`.
     truth : numpy.ndarray
         The true means, for oracles.
     gone : numpy.ndarray
@@ -142,7 +129,7 @@ def decide_columns(
     floor, mean : float
         The baseline's mean lies between them.
     room : numpy.ndarray
-        (ROOM, lanes).
+        (ROOM + d, lanes).
     upper, lower, certified : numpy.ndarray
         Of its rows of these names what belongs to actions.
     summed : bool
@@ -159,8 +146,9 @@ def decide_columns(
     bound_contexts(
         beta,
         columns,
-        inverse,
+        factor,
         vectors[THETA],
+        room[ROOM:],
         room[CENTRE],
         room[SQUARE],
         room[UPPER_ROW],
@@ -168,15 +156,15 @@ def decide_columns(
     )
     if rules.knowledge == WITHIN:
         beside = unconfirmed(rules, ledger)
-        certify_unknown(rules, past, beside, columns, inverse, vectors, room, beta, baseline)
+        certify_unknown(rules, past, beside, columns, factor, vectors, room, beta, baseline)
         floor, mean = max(lower[baseline], 0.0), min(upper[baseline], 1.0)
     elif rules.past == LARGER:
-        along = _certify_sum(rules, ledger, columns, vectors, room, beta)
+        along = _certify_sum(rules, ledger, factor, vectors, room, beta)
         for i in range(lower.size):
             certified[i] = max(certified[i], past + max(lower[i], 0.0))
         past = max(past, along)
     elif sums_features(rules):
-        past = _certify_sum(rules, ledger, columns, vectors, room, beta)
+        past = _certify_sum(rules, ledger, factor, vectors, room, beta)
     elif rules.past != NONE:
         past_plus_now(rules, past, lower, truth, certified)
     retire(gone, upper, certified)
@@ -236,7 +224,7 @@ def decide_contexts(
     ledger_: Record,
     features: Floats,
     columns: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
     truth: Floats,
     gone: Ints,
@@ -255,15 +243,13 @@ def decide_contexts(
     ledger = ledger_[0]
     beta = ellipsoid_radius(rules, ledger)
     psi = current_boundary(rules, ledger)
-    if sums_features(rules):
-        multiply(inverse, vectors[TOTAL], vectors[WEIGHED])
     return decide_columns(
         rules_,
         ledger_,
         beta,
         psi,
         columns,
-        inverse,
+        factor,
         vectors,
         truth,
         gone,
@@ -282,78 +268,65 @@ def decide_contexts(
 def reward_contexts(
     rules_: Record,
     ledger_: Record,
-    design: Floats,
-    rows: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
-    rebuild_every: int,
     features: Floats,
     held: bool,
     promise: float,
     reward: float,
-) -> bool:
-    """Take a reward into the ledger and the regression; say whether it is time to `refresh`."""
+) -> None:
+    """Take a reward into the ledger and the regression."""
     ledger = ledger_[0]
     record_earned(ledger, held, promise, reward)
+    row = vectors[ROW]
+    for i in range(features.size):
+        row[i] = features[i]
     if rules_[0].confirm == 1 and not held:
         for i in range(features.size):
             vectors[TOTAL, i] += features[i]
-    response, theta, step = vectors[RESPONSE], vectors[THETA], vectors[STEP]
-    learn_context(ledger, design, rows, inverse, response, theta, step, features, reward)
-    return bool(ledger.rows % rebuild_every == 0)
+    learn_context(
+        ledger,
+        factor,
+        vectors[THETA],
+        row,
+        vectors[WHITE],
+        vectors[KEEP],
+        vectors[TURN],
+        vectors[STEP],
+        reward,
+    )
 
 
 @inlined
 def reward_columns(
     rules_: Record,
     ledger_: Record,
-    columns: Floats,
-    design: Floats,
-    rows: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
     room: Floats,
     action: int,
     held: bool,
     promise: float,
     reward: float,
-) -> bool:
-    """Take the reward of the round that was decided last; say whether it is time to `refresh`.
+) -> None:
+    """Take the reward of the round that was decided last.
 
-    Does what `reward_contexts` does, with what `decide_columns` left in the room, and keeps V^-1 x
-    up to date.
+    Does what `reward_contexts` does, with what `decide_columns` left in the room.
     """
     ledger = ledger_[0]
     record_earned(ledger, held, promise, reward)
-    square = room[SQUARE, action]
+    white = vectors[WHITE]
+    for i in range(len(factor)):
+        white[i] = room[ROOM + i, action]
     learn_known(
         rules_[0],
         ledger,
-        design,
-        rows,
-        inverse,
-        vectors[RESPONSE],
+        factor,
         vectors[THETA],
+        white,
+        vectors[KEEP],
+        vectors[TURN],
         vectors[STEP],
-        columns[:, action],
         reward,
-        square,
         room[CENTRE, action],
     )
-    if sums_features(rules_[0]):
-        added = 0.0 if held else 1.0
-        follow_total(square, room[PRODUCT, action], vectors[STEP], vectors[WEIGHED], added)
-    return bool(ledger.rows % REBUILD_EVERY == 0)
-
-
-@compiled
-def refresh(
-    rules_: Record, ledger_: Record, design: Floats, rows: Floats, inverse: Floats, vectors: Floats
-) -> None:
-    """Compute V^-1, theta_hat and V^-1 x afresh."""
-    complete_design(design, rows)
-    ridge = rules_[0].ridge
-    log_det = rebuild_contexts(design, vectors[RESPONSE], ridge, inverse, vectors[THETA])
-    if not math.isnan(log_det):
-        ledger_[0].log_det = log_det
-        multiply(inverse, vectors[TOTAL], vectors[WEIGHED])

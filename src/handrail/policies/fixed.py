@@ -33,6 +33,7 @@ from handrail.estimators.fixed import (
     learn_fixed,
     play_fixed,
     rebuild_fixed,
+    worn,
 )
 from handrail.estimators.means import learn_mean
 from handrail.policies.model import Arrays, OpenRound, retire, rules_of
@@ -43,7 +44,7 @@ from handrail.records import LEDGER, Floats, Ints, Ledger, Record, Rules, new_re
 __all__ = ["FixedModel", "certify_fixed", "decide_fixed", "replay_fixed", "reward_fixed"]
 
 REBUILD_EVERY: Final = 1 << 16
-"""Rewards after which m, G and y are computed afresh."""
+"""Rewards after which m, G and y are computed afresh, if they were not before."""
 
 
 @lean
@@ -203,6 +204,7 @@ def reward_fixed(
     means: Floats,
     gram: Floats,
     cross: Floats,
+    floors: Floats,
     rebuild_every: int,
     arm: int,
     held: bool,
@@ -216,10 +218,10 @@ def reward_fixed(
         play_fixed(gram, plays, cross, arm)
     learn_mean(counts, sums, arm, reward)
     learn_fixed(ledger, means, gram, cross, arm, reward)
-    if ledger.rows % rebuild_every == 0:
-        log_det = rebuild_fixed(features, rules_[0].ridge, plays, counts, sums, means, gram, cross)
-        if not math.isnan(log_det):
-            ledger.log_det = log_det
+    if ledger.rows % rebuild_every == 0 or worn(gram, floors):
+        ledger.log_det = rebuild_fixed(
+            features, rules_[0].ridge, plays, counts, sums, means, gram, cross, floors
+        )
 
 
 class FixedModel:
@@ -244,16 +246,17 @@ class FixedModel:
         self.counts = np.zeros(arms, np.int64)
         self.sums = np.zeros(arms)
         self.gone = np.zeros(arms, np.int64)
-        self._rebuild()
+        self.rebuild()
 
-    def _rebuild(self) -> None:
+    def rebuild(self) -> None:
         """Compute m, G and y from counts, for as many arms as there are."""
         arms = len(self.features)
         self.means = np.zeros(arms)
         self.gram = np.zeros((arms, arms))
         self.cross = np.zeros(arms)
+        self.floors = np.zeros(arms)
         self._work = np.empty((3, arms))
-        log_det = rebuild_fixed(
+        self.ledger["log_det"] = rebuild_fixed(
             self.features,
             float(self.rules["ridge"][0]),
             self.plays,
@@ -262,8 +265,8 @@ class FixedModel:
             self.means,
             self.gram,
             self.cross,
+            self.floors,
         )
-        self.ledger["log_det"] = log_det
 
     def decide(self, given: Round) -> Choice:
         """Choose an arm and count the round."""
@@ -319,6 +322,7 @@ class FixedModel:
             self.means,
             self.gram,
             self.cross,
+            self.floors,
             REBUILD_EVERY,
             open_round.action,
             open_round.held,
@@ -340,7 +344,7 @@ class FixedModel:
         self.counts = np.append(self.counts, 0)
         self.sums = np.append(self.sums, 0.0)
         self.gone = np.append(self.gone, 0)
-        self._rebuild()
+        self.rebuild()
 
     def arrays(self) -> Arrays:
         """Return all state besides the ledger."""
@@ -352,4 +356,5 @@ class FixedModel:
             "means": self.means,
             "gram": self.gram,
             "cross": self.cross,
+            "floors": self.floors,
         }

@@ -15,6 +15,7 @@ import numpy as np
 from handrail.conservative.past import NONE, ORACLE
 from handrail.policies.identity import COPY_NAME
 from handrail.policies.model import Arrays, Model, OpenRound
+from handrail.policies.older import complete_ledger, derive, derived
 from handrail.policies.played import Instead
 from handrail.records import LEDGER, Floats
 
@@ -32,15 +33,6 @@ __all__ = [
 FIELDS: Final = tuple(LEDGER.fields or ())
 OPEN_FEATURES: Final = "open/features"
 OPEN_BASELINES: Final = "open/baselines"
-_LATER: Final = (
-    *("variation", "waiting", "lessons", "lesson", "lesson_rest"),
-    *("checkpoint", "checkpoints"),
-)
-"""Fields of the ledger that files of version 1 lack: at 0 they change nothing."""
-_LATEST: Final = ("missed",)
-"""Fields that files of version 2 lack likewise."""
-_NEW_ARRAYS: Final = ("gone", "held", "forgone")
-"""Arrays that they lack likewise."""
 
 
 def dump_open(each: OpenRound) -> dict[str, Any]:
@@ -103,11 +95,12 @@ def restore_instead(
         raise ValueError("the open rounds have impossible features of their baselines")
 
 
-def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, version: int) -> None:
-    """Put saved state into a fresh model; ValueError or KeyError where it does not fit."""
-    old = version == 1
-    if version < 3:
-        ledger = {**dict.fromkeys((*(_LATER if old else ()), *_LATEST), 0), **ledger}
+def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, version: int) -> bool:
+    """Put saved state into a fresh model; ValueError or KeyError where it does not fit.
+
+    Says whether the state is of an earlier version and up to its rounding only.
+    """
+    ledger = complete_ledger(version, ledger)
     if sorted(ledger) != sorted(FIELDS):
         raise ValueError("the ledger has other fields")
     if not ledger["variation"] >= 0.0:
@@ -118,7 +111,7 @@ def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, version:
         if whole and ledger[name] < 0:
             raise ValueError(f"ledger.{name} is negative")
     for name, have in model.arrays().items():
-        if old and name in _NEW_ARRAYS:
+        if derived(version, name):
             continue
         saved = arrays[f"model/{name}"]
         if saved.shape != have.shape or saved.dtype != have.dtype:
@@ -127,6 +120,21 @@ def restore_model(model: Model, ledger: dict[str, Any], arrays: Arrays, version:
             raise ValueError(f"{name} holds impossible numbers")
         have[...] = saved
     _check_counts(model)
+    _check_squares(model)
+    return derive(version, model, arrays)
+
+
+def _check_squares(model: Model) -> None:
+    """Raise ValueError where a width would not be that of any rows."""
+    arrays = model.arrays()
+    if "factor" in arrays:
+        factor = arrays["factor"]
+        if np.triu(factor, 1).any() or not (np.diag(factor) > 0.0).all():
+            raise ValueError("factor is no inverse Cholesky factor")
+    if "gram" in arrays:
+        squares, floors = np.diag(arrays["gram"]), arrays["floors"]
+        if not ((squares >= floors) & (floors >= 0.0)).all():
+            raise ValueError("gram is below its floors")
 
 
 def _check_counts(model: Model) -> None:

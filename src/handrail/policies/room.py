@@ -9,28 +9,31 @@ __all__ = [
     "CERTIFIED",
     "FORGONE",
     "HELD",
+    "KEEP",
+    "LENGTH",
     "LOWER_ROW",
-    "PRODUCT",
-    "RESPONSE",
     "ROOM",
+    "ROW",
     "SPARE",
     "SQUARE",
     "STEP",
     "SUM",
-    "SUM_WEIGHED",
+    "SUM_WHITE",
     "THETA",
     "TOTAL",
+    "TURN",
     "UPPER_ROW",
     "VECTORS",
-    "WEIGHED",
+    "WHITE",
 ]
 
-CENTRE, SQUARE, UPPER_ROW, LOWER_ROW, CERTIFIED, PRODUCT, SPARE = range(7)
+CENTRE, SQUARE, UPPER_ROW, LOWER_ROW, CERTIFIED, LENGTH, SPARE = range(7)
 """What the rows of the room for a round hold: one number for each lane."""
 ROOM: Final = 7
+"""How many those are; one row for each dimension follows, for L^-1 phi of each lane."""
 
-THETA, RESPONSE, TOTAL, WEIGHED, STEP, HELD, FORGONE, SUM, SUM_WEIGHED = range(9)
-"""What the rows of a model's vectors hold: TOTAL is x, the features summed over S, and WEIGHED is
-V^-1 x, not always up to date. HELD and FORGONE are the baseline's features summed over S_b and over
-S, where its mean is learned. STEP, SUM and SUM_WEIGHED are room for a computation."""
-VECTORS: Final = 9
+THETA, TOTAL, HELD, FORGONE, SUM, SUM_WHITE, ROW, WHITE, KEEP, TURN, STEP = range(11)
+"""What the rows of a model's vectors hold: TOTAL is x, the features summed over S. HELD and FORGONE
+are the baseline's features summed over S_b and over S, where its mean is learned. The others are
+room for a computation."""
+VECTORS: Final = 11

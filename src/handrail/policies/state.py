@@ -78,6 +78,8 @@ class State:
         self._added: list[Floats | None] = []
         self._keeps_base = keeps_base(settings)
         self._whole = True
+        self.inexact = False
+        """Whether it goes on from sums of an earlier version, with the rounding these have."""
 
     def copy(self, rounds: Iterable[OpenRound] | None = None) -> State:
         """Return a state that goes its own way, with all open rounds or only these."""
@@ -416,7 +418,7 @@ class State:
         for i in range(int(number(document.get("added", 0), "added", whole=True))):
             rows = arrays.get(_ADDED_FEATURES)
             self.add_arm(None if rows is None else self.settings.units.bare(rows[i]))
-        restore_model(self.model, document["ledger"], arrays, document["version"])
+        self.inexact = restore_model(self.model, document["ledger"], arrays, document["version"])
         self.open = restore_open(document["open"], arrays, self.model)
         if self.settings.confirm:
             rows = arrays.get(OPEN_BASELINES) if self._keeps_base else None

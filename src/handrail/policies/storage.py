@@ -25,7 +25,8 @@ __all__ = ["UNREADABLE", "damaged", "pack", "plain_parameter", "unpack"]
 
 _FORMAT: Final = "handrail-policy"
 _VERSION: Final = 3
-"""Each version knows more of the state than the one before; older ones are still read."""
+"""2 knows more of the ledger than 1; 3 of what was lost, and keeps factors instead of sums. All are
+read."""
 _STATE: Final = "state.json"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """A fixed time stamp: the same state is the same bytes."""

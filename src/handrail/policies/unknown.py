@@ -6,17 +6,18 @@ import math
 
 from handrail.compiled import inlined
 from handrail.conservative.past import MARTINGALE, SELF_NORMALISED, bound_lanes
-from handrail.estimators.contexts import along_total, multiply
+from handrail.estimators.contexts import lengths
+from handrail.estimators.factor import inner, whiten
 from handrail.policies.room import (
     CENTRE,
     CERTIFIED,
     FORGONE,
     HELD,
-    PRODUCT,
+    LENGTH,
+    ROOM,
     SPARE,
-    SQUARE,
     SUM,
-    SUM_WEIGHED,
+    SUM_WHITE,
     THETA,
     TOTAL,
 )
@@ -26,17 +27,12 @@ __all__ = ["certify_unknown"]
 
 
 @inlined
-def _certify_along(
-    columns: Floats, inverse: Floats, vectors: Floats, room: Floats, beta: float, row: int
-) -> None:
+def _certify_along(factor: Floats, vectors: Floats, room: Floats, beta: float, row: int) -> None:
     """Fill in the lower bound of <theta, SUM + phi> of every lane."""
-    multiply(inverse, vectors[SUM], vectors[SUM_WEIGHED])
-    centre, square = along_total(
-        vectors[THETA], vectors[SUM], vectors[SUM_WEIGHED], columns, room[PRODUCT]
-    )
-    bound_lanes(
-        centre, square, beta, room[CENTRE], room[SQUARE], room[PRODUCT], -math.inf, room[row]
-    )
+    whiten(factor, vectors[SUM], vectors[SUM_WHITE])
+    lengths(vectors[SUM_WHITE], room[ROOM:], room[LENGTH])
+    centre = inner(vectors[THETA], vectors[SUM])
+    bound_lanes(centre, beta, room[CENTRE], room[LENGTH], -math.inf, room[row])
 
 
 @inlined
@@ -45,7 +41,7 @@ def certify_unknown(
     earned: float,
     beside: float,
     columns: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
     room: Floats,
     beta: float,
@@ -66,11 +62,11 @@ def certify_unknown(
         given_up = vectors[FORGONE, i] + columns[i, baseline]
         vectors[SUM, i] = rules.alpha * vectors[HELD, i] - keep * given_up
     if rules.past != SELF_NORMALISED:
-        _certify_along(columns, inverse, vectors, room, beta, SPARE)
+        _certify_along(factor, vectors, room, beta, SPARE)
     if rules.past != MARTINGALE:
         for i in range(len(columns)):
             vectors[SUM, i] += vectors[TOTAL, i]
-        _certify_along(columns, inverse, vectors, room, beta, CERTIFIED)
+        _certify_along(factor, vectors, room, beta, CERTIFIED)
     for lane in range(room.shape[1]):
         along = room[CERTIFIED, lane] + beside
         other = earned + room[SPARE, lane]

@@ -44,6 +44,8 @@ def restore(created: Created, row: SnapshotRow) -> Book | None:
         with warnings.catch_warnings():  # what voids the promise is among the book's notes
             warnings.simplefilter("ignore", NoGuaranteeWarning)
             policy = Policy.from_bytes("a snapshot", snapshot.policy)
+        if policy._state.inexact:  # the log says it exactly
+            return None
         book = Book(created, policy)
         book.resume(snapshot.state, row.seq, row.hash)
     except (msgspec.MsgspecError, InputError, KeyError, TypeError, ValueError):

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from handrail.policies.contexts import REBUILD_EVERY
 from handrail.policies.make import make_policy
 from handrail.policies.played import Played
 
@@ -27,11 +26,7 @@ _ROWS: Final = [[0.5, 0.0], [0.0, 0.5]]
 
 @cache
 def warm() -> None:
-    """Run every rule of every kind of model; compiled, they stay in the cache on disk.
-
-    A model over contexts computes its inverse afresh now and then, so that it takes that many
-    rounds to see all of its rules.
-    """
+    """Run every rule of every kind of model; compiled, they stay in the cache on disk."""
     kinds: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("HANDRAIL", {"arms": 2}, {}),
         ("LinHANDRAIL", {"features": _ROWS, "theta_bound": 1.0}, {}),
@@ -48,10 +43,10 @@ def warm() -> None:
             policy = make_policy(name, **_COMMON, **parameters)
             twin = make_policy(name, **_COMMON, **parameters)
             policy.decide(**given, hold=True)
-            for _ in range(REBUILD_EVERY + 1):
+            decision = policy.decide(**given)
+            while not decision.awaits_reward:  # the first rounds may be the baseline's
                 decision = policy.decide(**given)
-                if decision.awaits_reward:
-                    policy.learn(decision, 0.5)
+            policy.learn(decision, 0.5)
             twin.replay(_played(given))
             twin.close(twin.waiting_id(1) or "")
             twin.replay(_played(given)._replace(round=2))

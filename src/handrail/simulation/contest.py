@@ -37,7 +37,6 @@ from handrail.estimators.contest import (
     WEIGHTS,
     outsider_square,
     set_base,
-    settle,
     spread,
     spread_squares,
 )
@@ -199,24 +198,19 @@ def _rebuild(
     standing: Standing,
     gram: Floats,
     wide: Floats,
-    small: Floats,
-    members: Ints,
     plays: Ints,
     sums: Floats,
     features: Floats,
     means: Floats,
     without: int,
 ) -> None:
-    """Compute everything afresh from counts, in the rounds in which the policies do."""
-    mean = np.zeros(plays.size)
-    cross = np.zeros(plays.size)
+    """Compute everything afresh from counts."""
+    mean, cross, floors = np.zeros((3, plays.size))
     fresh = np.zeros((plays.size, plays.size))
-    log_det = rebuild_fixed(features, rules.ridge, plays, plays, sums, mean, fresh, cross)
-    if math.isnan(log_det):
-        settle(gram, wide, small, members, standing.members)
-    else:
-        ledger.log_det = log_det
-        set_base(gram, wide, mean, fresh, cross, without)
+    ledger.log_det = rebuild_fixed(
+        features, rules.ridge, plays, plays, sums, mean, fresh, cross, floors
+    )
+    set_base(gram, wide, mean, fresh, cross, without)
     open_contest(rules, standing, wide, plays, means)
 
 
@@ -269,8 +263,7 @@ def run_fixed(
     small = np.zeros((SMALL_ROWS, 2 * MOST))
     row = np.zeros(2 * MOST)
     members, plays = np.zeros(MOST, np.int64), np.zeros(arms, np.int64)
-    sums = np.zeros(arms)
-    rewards = np.zeros((arms, DRAWN))
+    sums, rewards = np.zeros(arms), np.zeros((arms, DRAWN))
     wide[CLOSED, arms:] = -math.inf
     if conservative:
         wide[CLOSED, baseline] = -math.inf
@@ -278,11 +271,12 @@ def run_fixed(
     open_contest(rules, standing, wide, plays, means)
     ledger.constant = 1
     ledger.baseline_mean = mean
-    point = 0
-    horizon = grid[-1]
+    point, horizon = 0, grid[-1]
     while ledger.rounds < horizon:
         if halt[0] != 0:
             return
+        if standing.worn == 1:
+            _rebuild(rules, ledger, standing, gram, wide, plays, sums, features, means, without)
         start = ledger.rounds
         beta = tabulated_radius(rules, radii, ledger.rows, ledger.log_det)
         rank(standing, small, members, beta)
@@ -323,9 +317,6 @@ def run_fixed(
         )  # fmt: skip
         sums[arm] += total
         if ledger.rows % REBUILD_EVERY == 0:
-            _rebuild(
-                rules, ledger, standing, gram, wide, small, members, plays, sums, features,
-                means, without,
-            )  # fmt: skip
+            standing.worn = 1
         elif small[member, member] < small[FLOORS, member]:
             renew(rules, standing, gram, wide, small, members, plays, means)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from handrail.bounds.cumulative import BERNSTEIN
-from handrail.compiled import compiled, inlined
+from handrail.compiled import compiled
 from handrail.conservative.baseline import FROM_REWARDS
 from handrail.conservative.choice import ACTION, EVENT, PROMISE
 from handrail.conservative.past import current_boundary, sums_rewards
 from handrail.conservative.schedule import arrive
 from handrail.environments.rewards import draw
 from handrail.estimators.contexts import load_features
-from handrail.policies.contexts import decide_columns, refresh, reward_columns
+from handrail.policies.contexts import decide_columns, reward_columns
 from handrail.policies.room import CERTIFIED, LOWER_ROW, UPPER_ROW
 from handrail.records import Floats, Ints, Record
 from handrail.simulation.meter import count_event, observe_checkpoint, observe_context, record_point
@@ -64,9 +64,7 @@ def run_contexts(
     radii: Floats,
     boundaries: Floats,
     room: Floats,
-    design: Floats,
-    rows: Floats,
-    inverse: Floats,
+    factor: Floats,
     vectors: Floats,
     below: float,
     above: float,
@@ -86,75 +84,12 @@ def run_contexts(
     radii, boundaries : numpy.ndarray
         From `handrail.simulation.radii.tabulate_radii`, as far as they are tabulated.
     room : numpy.ndarray
-        (ROOM, lanes).
-    design, rows, inverse, vectors : numpy.ndarray
+        (ROOM + d, lanes).
+    factor, vectors : numpy.ndarray
         The state of a `handrail.policies.context_model.ContextModel`.
     below, above, checkpoints, assured
         As for `handrail.simulation.plain.run_arms_plain`.
     """
-    done = 0
-    while done < len(columns):
-        done = _play_rounds(
-            rules_,
-            ledger_,
-            meter_,
-            columns,
-            means,
-            best,
-            baselines,
-            kind,
-            noise,
-            keys,
-            grid,
-            curve,
-            actions,
-            radii,
-            boundaries,
-            design,
-            rows,
-            inverse,
-            vectors,
-            room,
-            below,
-            above,
-            checkpoints,
-            assured,
-            done,
-        )
-        if done < 0:
-            done = -done
-            refresh(rules_, ledger_, design, rows, inverse, vectors)
-
-
-@inlined
-def _play_rounds(
-    rules_: Record,
-    ledger_: Record,
-    meter_: Record,
-    columns: Floats,
-    means: Floats,
-    best: Floats,
-    baselines: Ints,
-    kind: int,
-    noise: float,
-    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
-    grid: Ints,
-    curve: Floats,
-    actions: Ints,
-    radii: Floats,
-    boundaries: Floats,
-    design: Floats,
-    rows: Floats,
-    inverse: Floats,
-    vectors: Floats,
-    room: Floats,
-    below: float,
-    above: float,
-    checkpoints: Ints,
-    assured: Ints,
-    start: int,
-) -> int:
-    """Play rounds from one on; return how many are done, negative if it is time to `refresh`."""
     rules = rules_[0]
     ledger = ledger_[0]
     meter = meter_[0]
@@ -167,7 +102,7 @@ def _play_rounds(
     point = 0
     while grid[point] <= ledger.rounds:
         point += 1
-    for i in range(start, len(columns)):
+    for i in range(len(columns)):
         now = ledger.rounds
         mean = means[i, baselines[i]]
         psi = current_boundary(rules, ledger) if varied else 0.0
@@ -181,7 +116,7 @@ def _play_rounds(
             tabulated_radius(rules, radii, ledger.rows, ledger.log_det),
             psi,
             columns[i],
-            inverse,
+            factor,
             vectors,
             means[i],
             gone,
@@ -195,18 +130,14 @@ def _play_rounds(
             False,
         )
         action = choice[ACTION]
-        due = False
         if ledger.pending > 0 or ledger.waiting > 0:
             reward = mean
             if ledger.pending > 0 or rules.learn_baseline == FROM_REWARDS:
                 reward = draw(kind, means[i, action], noise, keys[action], now)
-            due = reward_columns(
+            reward_columns(
                 rules_,
                 ledger_,
-                columns[i],
-                design,
-                rows,
-                inverse,
+                factor,
                 vectors,
                 room,
                 action,
@@ -228,6 +159,3 @@ def _play_rounds(
                 point,
             )
             point += 1
-        if due:
-            return -1 - i
-    return len(columns)

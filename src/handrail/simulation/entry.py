@@ -118,9 +118,10 @@ class Entry:
         assert isinstance(self.problem, FixedProblem)
         features = self.problem.rows()
         arms = len(features)
-        played, none, gram = np.zeros(arms, np.int64), np.zeros(arms), np.zeros((arms, arms))
+        played, gram = np.zeros(arms, np.int64), np.zeros((arms, arms))
+        none, mean, cross, floors = np.zeros((4, arms))
         ridge = float(self.rules["ridge"][0])
-        rebuild_fixed(features, ridge, played, played, none, none.copy(), gram, none.copy())
+        rebuild_fixed(features, ridge, played, played, none, mean, gram, cross, floors)
         return gram
 
     def play(
@@ -202,11 +203,11 @@ def _run_contexts(
     stop: Stop,
 ) -> None:
     model = ContextModel(state[0])
-    learned = [model.design, model.rows, model.inverse, model.vectors]
+    learned = [model.factor, model.vectors]
     portion = max(1, min(_PORTION // (problem.actions * problem.dim), 1024))
     rounds = int(how[3][-1])
     tables = _radii(state[0].tobytes(), rounds)
-    room = aligned(ROOM, padded(problem.actions))
+    room = aligned(ROOM + problem.dim, padded(problem.actions))
     for start in range(0, rounds, portion):
         if stop.is_set():
             raise Interrupted

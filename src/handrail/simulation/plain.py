@@ -143,8 +143,9 @@ def run_fixed_plain(
     estimate = np.zeros(arms)
     gram = np.zeros((arms, arms))
     cross = np.zeros(arms)
+    floors = np.zeros(arms)
     work = np.empty((3, arms))
-    rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross)
+    rebuild_fixed(features, rules.ridge, plays, counts, sums, estimate, gram, cross, floors)
     for point in range(grid.size):
         while ledger.rounds < grid[point]:
             if halt[0] != 0:
@@ -183,6 +184,7 @@ def run_fixed_plain(
                     estimate,
                     gram,
                     cross,
+                    floors,
                     REBUILD_EVERY,
                     arm,
                     held,

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from handrail.compiled import inlined, lean
 from handrail.conservative.past import SELF_NORMALISED, oracle_sums
 from handrail.estimators.contest import (
+    BOTTOMS,
     CROSS,
     MEAN,
     MEANS,
@@ -107,6 +108,8 @@ class Standing(Protocol):
     earned_rest: float
     renewed: int
     """How often the base was renewed."""
+    worn: int
+    """1 if some square of the base is below its bottom, else 0."""
 
 
 STANDING: Final = record_dtype(Standing)
@@ -121,6 +124,9 @@ def open_contest(
         wide[_CAPS, i] = wide[SQUARES, i]
         wide[_CEILING, i] = wide[CLOSED, i]
     standing.members = 0
+    standing.worn = 0
+    for i in range(wide.shape[1]):
+        standing.worn = 1 if wide[SQUARES, i] < wide[BOTTOMS, i] else standing.worn
     standing.outside = math.inf
     standing.root = math.sqrt(max(largest(wide, SQUARES), 0.0))
     standing.renewed += 1
