@@ -150,15 +150,12 @@ def test_ridge_and_noise(ridge: float, noise: float) -> None:
 
 
 def test_a_small_ridge() -> None:
-    """G falls by many orders of magnitude: the plain path itself is right to about 1e-9 only.
-
-    Held against 80-bit arithmetic, its upper bounds were off by up to 1e-7 in such runs.
-    """
+    """G falls by many orders of magnitude, and engines round on the way: ties are within 1e-10."""
     for rewards in REWARDS:
         for seed in range(4):
             problem = generic(12, 6, seed, rewards=rewards)
             for name in LINEAR:
-                same(problem, name, 800, ridge=1e-4, alpha=0.1, checkpoint_every=9, tie=1e-8)
+                same(problem, name, 800, ridge=1e-4, alpha=0.1, checkpoint_every=9, tie=1e-10)
 
 
 @pytest.mark.parametrize("clip", ["zero", "none"])
