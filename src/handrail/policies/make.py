@@ -114,8 +114,8 @@ def make_policy(
         In place of it: checkpoints come when somebody says so (`Policy.checkpoint`), no sooner
         after each other than this; or after gaps with this law (of `scipy.stats`, or
         ``{"law": "poisson", "args": [50]}``), independent of what is played; or with the law that
-        is all of this sample: a gap shorter than its shortest voids the promise. 1 is for
-        checkpoints that an adversary chooses.
+        is all of this sample: a gap shorter than its shortest voids the promise. Of a gap that is
+        no whole number the whole rounds count. 1 is for checkpoints that an adversary chooses.
     baseline_lower : float
         A lower bound on every future baseline mean; by default `baseline_mean`, the lower end of
         its interval, or 0 where it is learned.
