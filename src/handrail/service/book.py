@@ -225,6 +225,6 @@ class Book:
         self.decisions = dict(state["decisions"])
         self.margin = state["margin"]
         self.names = state["names"]
-        self.notes = state["notes"]
+        self.notes = self.policy.notes  # a snapshot may be older than what there is to note
         self.seq = self.saved = seq
         self.head = head

@@ -118,10 +118,10 @@ def make(definition: dict[str, Any]) -> Made:
             given["baseline"] = index_of("baseline", given["baseline"], names)
     if "dim" in given and isinstance(given.get("baseline"), str):
         del given["baseline"]  # a name of rounds that name their actions
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NoGuaranteeWarning)
+    with warnings.catch_warnings():  # what voids the promise is among the policy's notes
+        warnings.simplefilter("ignore", NoGuaranteeWarning)
         policy = make_policy(definition["algorithm"], **given, confirm=True)
-    return Made(policy, names, [str(each.message) for each in caught])
+    return Made(policy, names, policy.notes)
 
 
 def check_names(names: list[str]) -> None:
