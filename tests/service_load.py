@@ -46,7 +46,7 @@ POLICIES: dict[str, dict[str, Any]] = {
         **_COMMON,
         "algorithm": "CLUCB2",
         "dim": 2,
-        "theta_bound": 1.0,
+        "theta_bound": 4.0,
         "feature_bound": 1.0,
         "keep_candidates": True,
     },

@@ -69,7 +69,7 @@ def kinds(name: str) -> Iterator[tuple[str, CreateRequest]]:
                 ),
             )
         return
-    linear = {**common, "theta_bound": 1.0}
+    linear = {**common, "theta_bound": 3.0}
     rows = (rng.uniform(0.1, 0.5, size=(5, 3))).tolist()
     truth = {"true_means": [0.4] * 5} if row.past == "oracle" else {}
     yield (

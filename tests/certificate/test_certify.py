@@ -186,6 +186,12 @@ def test_schedules(name: str, schedule: str) -> None:
     assert found.schedule == schedule
 
 
+def test_gaps_that_are_no_whole_numbers() -> None:
+    """Taken for 6 to 9 rounds, gaps of 5.25 to 8.25 break the promise in half of the runs."""
+    found = certify("CUCB2T", "loud", 0.8, 0.2, 120, 0, "gaps:randint(5,9,0.25)", rounds=150)
+    assert found.verdict == "holds"
+
+
 @pytest.mark.parametrize("environment", ["loud", "wilderness"])
 def test_a_guard_needs_the_true_noise(environment: str) -> None:
     given: dict[str, Any] = {"runs": 80, "rounds": 300}

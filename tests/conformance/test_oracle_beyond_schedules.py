@@ -25,7 +25,7 @@ LAWS: dict[str, Any] = {
     "smallest gap": 12,
     "adversarial": 1,
     "poisson": stats.poisson(20, loc=1),
-    "1 to 30": stats.randint(1, 31),
+    "1.25 to 30.25": stats.randint(1, 31, 0.25),
     "geometric": stats.geom(0.1),
     "gamma": stats.gamma(40),
     "sample": np.array([3, 8, 8, 9, 14, 20, 25, 30, 30, 31]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -63,5 +64,8 @@ def at_least(law: Any, q: int) -> float:
         sample = np.asarray(law, dtype=np.float64)
         return int(np.sum(sample >= q)) / len(sample)
     if hasattr(law.dist, "pmf"):
-        return 1 - float(law.cdf(q - 1))
+        # T = k + shift, k whole: P(T < q) sums the k below q - shift.
+        *shapes, shift = law.args if len(law.args) > law.dist.numargs else (*law.args, 0.0)
+        shift = law.kwds.get("loc", shift)
+        return 1 - float(law.dist.cdf(math.ceil(q - Fraction(shift)) - 1, *shapes))
     return 1 - float(law.cdf(q))

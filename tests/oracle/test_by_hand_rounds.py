@@ -57,8 +57,9 @@ def test_reported_checkpoint_in_the_margin() -> None:
         ([2, 2, 3, 8], 0.5, [2, 2, 2]),
         ([2, 2, 3, 8], 0.9, [3, 2, 2]),
         (stats.poisson(4, loc=1), 0.5, [4, 2, 2]),
+        (stats.randint(5, 9, 0.25), 0.5, [6, 5, 5]),
     ],
-    ids=["1 to 10", "between 0 and 10", "sample", "sample at 0.9", "1 + Poisson"],
+    ids=["1 to 10", "between 0 and 10", "sample", "sample at 0.9", "1 + Poisson", "quarters"],
 )
 def test_quantiles_of_gaps(law: Any, delta: float, expected: list[int]) -> None:
     """delta_k = 6 delta / (pi k)^2: at 0.5 0.30396, 0.07599, 0.03377; at 0.9 0.54714, 0.13678, ...
@@ -66,7 +67,8 @@ def test_quantiles_of_gaps(law: Any, delta: float, expected: list[int]) -> None:
     1 to 10: P(T >= q) = (11 - q)/10, 0.7 >= 0.69604 > 0.6, then 1 >= 0.924 > 0.9. Uniform:
     1 - q/10, 0.7, then 1. Sample: P(T >= 2) = 1, P(T >= 3) = 1/2, which is enough for 0.45286.
     1 + Poisson(4): P(T >= 2, 3, 4, 5) = 0.98168, 0.90842, 0.76190, 0.56653; it is enough for
-    0.69604: 4, for 0.92401: 2, for 0.96623: 2.
+    0.69604: 4, for 0.92401: 2, for 0.96623: 2. Quarters, 5.25 to 8.25: P(T >= 5) = 1, P(T >= 6) =
+    3/4, P(T >= 7) = 1/2.
     """
     assert [shortest(law, k, delta) for k in (1, 2, 3)] == expected
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from handrail import InputError, Policy
 from handrail.policies.gaps import GapLaw
@@ -75,17 +76,71 @@ def test_adversarial_is_every_round() -> None:
             policy.learn(decision, 0.75)
 
 
-@pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.02, 0.25, 0.6])
-@pytest.mark.parametrize(
-    "law",
-    [stats.poisson(50), stats.geom(0.03), stats.randint(20, 80), stats.uniform(10, 40)],
-    ids=["poisson", "geom", "randint", "uniform"],
-)
-def test_quantiles_of_gaps(law: Any, delta: float) -> None:
-    """The largest q with P(T >= q) >= 1 - delta, found by trying all."""
-    below = (lambda q: law.cdf(q - 1)) if hasattr(law.dist, "pmf") else law.cdf
-    wanted = max([q for q in range(1, 400) if below(q) <= delta], default=1)
-    assert GapLaw(law).quantile(delta) == wanted
+LAWS: dict[str, tuple[Any, tuple[float, ...], tuple[float, ...]]] = {
+    "poisson": (stats.poisson, (50,), ()),
+    "poisson and a half": (stats.poisson, (50,), (0.5,)),
+    "geom": (stats.geom, (0.03,), ()),
+    "geom, late": (stats.geom, (0.03,), (12.75,)),
+    "randint": (stats.randint, (20, 80), ()),
+    "randint and a quarter": (stats.randint, (5, 9), (0.25,)),
+    "randint, nearly whole": (stats.randint, (5, 9), (-1e-17,)),
+    "binom, nearly whole": (stats.binom, (40, 0.4), (-1e-13,)),
+    "nbinom": (stats.nbinom, (3, 0.1), (0.999,)),
+    "skellam, also below 1": (stats.skellam, (9, 4), (0.5,)),
+    "hypergeom": (stats.hypergeom, (60, 20, 30), (3.25,)),
+    "uniform": (stats.uniform, (), (10, 41)),
+    "gamma": (stats.gamma, (9,), (0, 4)),
+    "norm, also below 1": (stats.norm, (), (30, 12)),
+    "lognorm": (stats.lognorm, (0.5,), (2.5, 20)),
+    "norminvgauss": (stats.norminvgauss, (1.0, 0.5), (40, 8)),
+}
+"""A family of scipy.stats, its shapes, and where it was moved to (and how wide it was made)."""
+
+
+def shorter(name: str, q: int) -> float:
+    """P(T < q) from the density alone: the atoms below q, or the integral up to q."""
+    family, shapes, place = LAWS[name]
+    if not hasattr(family, "pmf"):
+        law = family(*shapes, *place)
+        return float(integrate.quad(law.pdf, -200, q, points=[0.0, 10.0], epsabs=0, limit=500)[0])
+    moved = sum(map(Fraction, place))
+    return math.fsum(family.pmf([k for k in range(-50, q + 50) if k + moved < q], *shapes))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_quantiles_of_gaps(name: str) -> None:
+    """The largest q with P(T < q) <= delta, or 1: a gap is no shorter."""
+    family, shapes, place = LAWS[name]
+    for delta in (1e-6, 1e-3, 0.02, 0.25, 0.6):
+        q = GapLaw(family(*shapes, *place)).quantile(delta)
+        assert q == 1 or shorter(name, q) <= delta, delta
+        assert shorter(name, q + 1) > delta, delta
+
+
+def test_parameters_of_a_law_by_name() -> None:
+    by_place = GapLaw(stats.randint(20, 30, 0.125))
+    by_name = GapLaw(stats.randint(high=30, low=20, loc=0.125))
+    assert by_place.quantile(0.35) == by_name.quantile(0.35) == 23
+    assert GapLaw({"law": "poisson", "args": [], "kwds": {"mu": 50}}).quantile(0.1) == 41
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_gaps_are_hardly_ever_shorter_than_their_quantile(name: str) -> None:
+    """Of 100,000 gaps at delta = 0.1, 5 standard deviations more are a false alarm in 3 million."""
+    family, shapes, place = LAWS[name]
+    law = family(*shapes, *place)
+    q = GapLaw(law).quantile(0.1)
+    gaps = np.maximum(np.floor(law.rvs(100_000, random_state=7)), 1)
+    assert (gaps < q).sum() <= 100_000 * 0.1 + 5 * math.sqrt(100_000 * 0.1 * 0.9)
+
+
+def test_quantiles_that_ppf_misses() -> None:
+    """A law whose ppf fails, or is off by far, has the same quantiles: the cdf is asked."""
+    wanted = [GapLaw(stats.poisson(50)).quantile(delta) for delta in (1e-9, 0.1, 0.9)]
+    for answer in (math.nan, math.inf, -math.inf, 1.0, 47.0, 1e7, -1e300):
+        law = GapLaw(stats.poisson(50))
+        law._law.ppf = lambda _, answer=answer: answer
+        assert [law.quantile(delta) for delta in (1e-9, 0.1, 0.9)] == wanted, answer
 
 
 def test_a_sample_is_its_own_law() -> None:
@@ -94,6 +149,9 @@ def test_a_sample_is_its_own_law() -> None:
     assert law.quantile(0.2) == 30
     assert law.quantile(0.19) == 20
     assert law.quantile(0.05) == 10
+    # Of gaps that end between two rounds only the whole rounds count.
+    assert GapLaw([30.5, 30.9, 31.0, 40.0]).quantile(0.5) == 31
+    assert GapLaw([30.5, 30.9, 31.0, 40.0]).quantile(0.49) == 30
 
 
 def test_random_gaps_share_delta_and_come_back(tmp_path: Any) -> None:

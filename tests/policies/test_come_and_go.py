@@ -165,7 +165,7 @@ def test_reasons_when_only_the_baseline_is_left() -> None:
 def test_many_arms_in_few_dimensions_keep_their_own_means() -> None:
     """More arms than squared dimensions: where arms are stored changes no bound."""
     features = np.random.default_rng(0).uniform(0.1, 0.9, (10, 2))
-    changes: dict[str, Any] = {"features": features, "alpha": 0.9}
+    changes: dict[str, Any] = {"features": features, "alpha": 0.9, "theta_bound": 5.0}
     cut = make("LinHANDRAIL", "features", **changes)
     whole = make("LinHANDRAIL", "features", width="determinant", **changes)
     for policy in (cut, whole):

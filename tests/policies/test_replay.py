@@ -32,7 +32,7 @@ def shapes(name: str) -> list[tuple[str, ROW]]:
         return [("guard", base | {"baseline": "old"})]
     if row.estimator == "means":
         return [("arms", base | baseline | {"arms": 5})]
-    linear = base | {"theta_bound": 2.0}
+    linear = base | {"theta_bound": 4.0}
     fixed = [
         ("fixed", linear | baseline | {"features": rng.normal(size=(arms, 3)) / 4})
         for arms in (5, 12)
@@ -83,7 +83,7 @@ def arguments(kind: str, round_: int, rng: np.random.Generator) -> ROW:
     if kind == "guard":
         return {"proposal": f"new-{round_ % 3}"}
     if kind == "contexts":
-        return {"features": rng.normal(size=(6, 3)) / 4, "baseline": 2}
+        return {"features": rng.uniform(0.1, 0.5, size=(6, 3)), "baseline": 2}
     return {}
 
 

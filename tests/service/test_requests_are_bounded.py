@@ -68,7 +68,7 @@ def test_a_page_of_large_rounds_ends_early_and_the_next_goes_on(tmp_path: Path) 
         alpha=0.1,
         delta=0.05,
         reward_range=(0.0, 1.0),
-        theta_bound=1.0,
+        theta_bound=100.0,
         feature_bound=1.0,
     )
     rows = [[0.001 * (i % 7)] * 50 for i in range(1500)]  # some 700 kB a round

@@ -9,12 +9,14 @@ LinHANDRAIL and GUARD put sharper bounds of others into their frame; `preset` sa
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
+from handrail.policies.defaults import WHERE_TOLD
 
-__all__ = ["algorithm", "algorithms"]
+__all__ = ["algorithm", "algorithm_by_name_alone", "algorithms"]
 
 _MEANS: Final = {
     "width": ["kl", "mixture"],
@@ -26,10 +28,12 @@ _LINEAR: Final = {
     "cumulative": "mixture",
     "tightest_at": 10.0,
     "ridge": "balanced",
-    "learn_baseline": "mean",
+    "learn_baseline": WHERE_TOLD,
 }
 _GUARD: Final = {"width": ["kl", "mixture"], "cumulative": ["bernstein", "mixture"]}
 """What measured best on problems other than the paper's: docs/decisions.md."""
+
+_IF_LINEAR: Final = "; promised if means are linear in the features, else not."
 
 _ROWS: Final = (
     Algorithm(
@@ -70,7 +74,7 @@ _ROWS: Final = (
     ),
     Algorithm(
         "CLUCB", "linear", "self-normalised", "two-step", "every-round",
-        "LinUCB's action if the ellipsoid certifies it, else the baseline.",
+        "LinUCB's action if the ellipsoid certifies it, else the baseline" + _IF_LINEAR,
     ),
     Algorithm(
         "CLUCB-Or", "linear", "oracle", "two-step", "every-round",
@@ -78,23 +82,24 @@ _ROWS: Final = (
     ),
     Algorithm(
         "CLUCB-L", "linear", "self-normalised", "largest-lower", "every-round",
-        "CLUCB that prefers the safe action with the largest lower bound to the baseline.",
+        "CLUCB that prefers the safe action with the largest lower bound to the baseline"
+        + _IF_LINEAR,
     ),
     Algorithm(
         "CLUCB-M", "linear", "martingale", "two-step", "every-round",
-        "CLUCB with the martingale bound on the past.",
+        "CLUCB with the martingale bound on the past" + _IF_LINEAR,
     ),
     Algorithm(
         "CLUCB-S", "linear", "self-normalised", "constrained", "every-round",
-        "CLUCB that plays the most optimistic safe action.",
+        "CLUCB that plays the most optimistic safe action" + _IF_LINEAR,
     ),
     Algorithm(
         "CLUCB2", "linear", "martingale", "constrained", "every-round",
-        "Most optimistic safe action, the past bounded by a martingale.",
+        "Most optimistic safe action, the past bounded by a martingale" + _IF_LINEAR,
     ),
     Algorithm(
         "CLUCB2T", "linear", "martingale", "constrained", "checkpoints",
-        "CLUCB2 with the promise checked at checkpoints.",
+        "CLUCB2 with the promise checked at checkpoints" + _IF_LINEAR,
     ),
     Algorithm(
         "HANDRAIL", "means", "larger", "constrained", "every-round",
@@ -110,7 +115,7 @@ _ROWS: Final = (
     ),
     Algorithm(
         "LinHANDRAIL", "linear", "larger", "constrained", "every-round",
-        "The recommended one for linear models: CLUCB2 with sharper bounds.", _LINEAR,
+        "The recommended one for linear models: CLUCB2 with sharper bounds" + _IF_LINEAR, _LINEAR,
     ),
     Algorithm(
         "LinHANDRAIL-Or", "linear", "oracle", "constrained", "every-round",
@@ -118,7 +123,7 @@ _ROWS: Final = (
     ),
     Algorithm(
         "LinHANDRAILT", "linear", "larger", "constrained", "checkpoints",
-        "LinHANDRAIL with the promise checked at checkpoints.", _LINEAR,
+        "LinHANDRAIL with the promise checked at checkpoints" + _IF_LINEAR, _LINEAR,
     ),
     Algorithm(
         "GUARD", "none", "martingale", "proposal", "every-round",
@@ -131,6 +136,34 @@ _ROWS: Final = (
 )  # fmt: skip
 
 _BY_NAME: Final = {row.name: row for row in _ROWS}
+
+_MEANS_AT_FIRST: Final = {
+    "width": ["kl", "mixture"],
+    "cumulative": ["bernstein", "mixture"],
+    "tightest_at": 10.0,
+}
+_LINEAR_AT_FIRST: Final = {
+    "width": "intersection",
+    "cumulative": "mixture",
+    "tightest_at": 10.0,
+    "ridge": "balanced",
+    "learn_baseline": "mean",
+}
+_GUARD_AT_FIRST: Final = {"width": ["kl", "mixture"], "cumulative": ["bernstein", "mixture"]}
+_AT_FIRST: Final[Mapping[str, tuple[str, str, str, str, Mapping[str, Any]]]] = {
+    "HANDRAIL": ("means", "larger", "constrained", "every-round", _MEANS_AT_FIRST),
+    "HANDRAIL-Or": ("means", "oracle", "constrained", "every-round", _MEANS_AT_FIRST),
+    "HANDRAILT": ("means", "larger", "constrained", "checkpoints", _MEANS_AT_FIRST),
+    "LinHANDRAIL": ("linear", "larger", "constrained", "every-round", _LINEAR_AT_FIRST),
+    "LinHANDRAIL-Or": ("linear", "oracle", "constrained", "every-round", _LINEAR_AT_FIRST),
+    "LinHANDRAILT": ("linear", "larger", "constrained", "checkpoints", _LINEAR_AT_FIRST),
+    "GUARD": ("none", "martingale", "proposal", "every-round", _GUARD_AT_FIRST),
+    "GUARD-T": ("none", "martingale", "proposal", "checkpoints", _GUARD_AT_FIRST),
+}
+"""What names of our own meant to releases that wrote down names and given parameters alone.
+
+Nothing here changes any more; the paper's names mean what they always did.
+"""
 
 
 def algorithms() -> list[Algorithm]:
@@ -173,3 +206,11 @@ def algorithm(name: str) -> Algorithm:
     if row is None:
         raise InputError("algorithm", f"{name!r} is not in the catalogue", nearest(name, _BY_NAME))
     return row
+
+
+def algorithm_by_name_alone(name: str) -> Algorithm:
+    """Return the row that a name meant to releases that wrote down no more than the name."""
+    if name not in _AT_FIRST:
+        return algorithm(name)
+    estimator, past, selection, schedule, preset = _AT_FIRST[name]
+    return Algorithm(name, estimator, past, selection, schedule, preset=preset)

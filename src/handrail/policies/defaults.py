@@ -9,14 +9,19 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.accounting import events
-from handrail.policies.algorithm import Algorithm
+from handrail.policies.algorithm import PART_NAMES, Algorithm
 
 __all__ = [
     "DEFAULTS",
+    "FILLED_IN",
     "MOST_ARMS",
+    "WHERE_TOLD",
+    "default_width",
+    "one_for_all",
     "refuse_unused",
     "required",
     "resolve",
+    "resolved_parameters",
     "spent_on",
     "used_parameters",
 ]
@@ -60,17 +65,104 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 """Every parameter of `make_policy` with the value that stands for "not given"."""
 
 
+_PRESET: Final[Mapping[str, Any]] = {
+    "ridge": 1.0,
+    "cumulative": "paper",
+    "tightest_at": 1000.0,
+    "learn_baseline": False,
+}
+"""What rows take that say nothing else. Files and logs without resolved values rest on these
+numbers: a release that wants others puts them into rows of the catalogue."""
+
+WHERE_TOLD: Final = "where told"
+"""A preset of `learn_baseline`: "mean", but nothing where one number stands for all contexts."""
+
+FILLED_IN: Final = (
+    *("width", "cumulative", "ridge", "tightest_at", "learn_baseline"),
+    *("accounting", "clip", "noise"),
+)
+"""Parameters whose value, where none is given, is a choice that a later release may make anew."""
+
+
 def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with the algorithm's presets where none are given."""
     result = dict(given)
+    bounded = result["reward_range"] is not None
     for name, value in {**_PRESET, **algorithm.preset}.items():
         if result[name] is None:
-            bounded = result["reward_range"] is not None
-            pair = isinstance(value, tuple | list)
-            result[name] = value[0 if bounded else 1] if pair else value
-            if value == "intersection" and not _few_arms(result["features"]):
-                result[name] = "determinant"
+            chosen = value[0 if bounded else 1] if isinstance(value, tuple | list) else value
+            if chosen == "intersection" and not _few_arms(result["features"]):
+                chosen = "determinant"
+            if chosen == WHERE_TOLD:
+                chosen = False if one_for_all(result) else "mean"
+            result[name] = chosen
     return result
+
+
+def resolved_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a later release needs, beside the given parameters, to make the same policy.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The row of parts.
+    given : mapping
+        The parameters that were given to `make_policy`; others may be left out.
+
+    Returns
+    -------
+    dict
+        ``algorithm``, the row without its description, and ``parameters``, the values that were
+        filled in for parameters that make a difference and were not given. Both are plain data;
+        `handrail.policies.make.remake_policy` takes them back.
+    """
+    given = {**DEFAULTS, **given}
+    full = resolve(algorithm, given)
+    used = used_parameters(algorithm, given)
+    if full["width"] is None and "width" in used:
+        full["width"] = default_width(algorithm, _inner_dim(full))
+    if full["noise"] is None and full["reward_range"] is not None:
+        low, high = full["reward_range"]
+        full["noise"] = (float(high) - float(low)) / 2.0
+    row = {name: getattr(algorithm, name) for name in ("name", *PART_NAMES)}
+    return {
+        "algorithm": {**row, "preset": dict(algorithm.preset)},
+        "parameters": {
+            name: full[name]
+            for name in FILLED_IN
+            if name in used and full[name] is not None and not _was_given(given, name)
+        },
+    }
+
+
+def _was_given(given: Mapping[str, Any], name: str) -> bool:
+    """Say whether a parameter has another value than the one that stands for "not given"."""
+    return given[name] is not None and given[name] != DEFAULTS[name]
+
+
+def default_width(algorithm: Algorithm, dim: int) -> str:
+    """Return the width where neither the user nor the row names one; dim is the model's."""
+    if algorithm.estimator == "linear":
+        return "paper" if dim > 1 else "determinant"
+    return "wu" if algorithm.estimator == "means" else "mixture"
+
+
+def _inner_dim(given: Mapping[str, Any]) -> int:
+    """Return the length of features, with the constant one of a range that does not start at 0."""
+    if given["dim"] is None and given["features"] is None:
+        return 0
+    dim = given["dim"] if given["dim"] is not None else np.shape(given["features"])[1]
+    span = given["mean_range"] if given["reward_range"] is None else given["reward_range"]
+    return int(dim) + (span is not None and float(span[0]) != 0.0)
+
+
+def one_for_all(given: Mapping[str, Any]) -> bool:
+    """Say whether one number is given as the baseline's mean in all contexts."""
+    mean = given["baseline_mean"]
+    number = isinstance(mean, int | float | np.number) or (
+        isinstance(mean, np.ndarray) and mean.ndim == 0
+    )
+    return given["dim"] is not None and number
 
 
 def _few_arms(features: Any) -> bool:
@@ -80,14 +172,6 @@ def _few_arms(features: Any) -> bool:
     except ValueError:  # rows that differ in length, which is said where features are checked
         return False
     return len(shape) == 2 and shape[0] <= min(max(shape[1] ** 2, _ALWAYS_FEW), MOST_ARMS)
-
-
-_PRESET: Final[Mapping[str, Any]] = {
-    "ridge": 1.0,
-    "cumulative": "paper",
-    "tightest_at": 1000.0,
-    "learn_baseline": False,
-}
 
 
 def used_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> set[str]:

@@ -2,19 +2,25 @@
 
 Of a gap with a known law, a quantile is fixed in advance: with probability 1 - delta_k the k-th gap
 is no shorter than q_k. The delta_k = 6 delta_g / (pi k)^2 add up to delta_g over all gaps.
+
+A law may have gaps T that are no whole numbers of rounds, or below 1. A checkpoint then comes
+max(floor(T), 1) rounds after the last one, or later: if the T add up to times, whichever of the two
+rounds around a time is the checkpoint, floor(T) rounds at least lie between two of them. For a
+whole q > 1, P(max(floor(T), 1) < q) = P(T < q).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 
 from handrail import checks
 from handrail.errors import InputError, nearest
-from handrail.records import Ints
+from handrail.records import Floats, Ints
 
 __all__ = ["GapLaw", "Schedule", "make_schedule", "plain_gap"]
 
@@ -35,8 +41,9 @@ class GapLaw:
 
     def __init__(self, gap: Any) -> None:
         self.least: int | None = None
-        self._sample: Ints | None = None
+        self._sample: Floats | None = None
         self._law: Any = None
+        self._atoms: tuple[Any, Fraction] | None = None
         if isinstance(gap, Mapping):
             self._law = _read_law(plain_gap(gap))
         elif hasattr(gap, "ppf"):
@@ -44,13 +51,15 @@ class GapLaw:
             self._law = _read_law(plain_gap(gap))
         elif isinstance(gap, Sequence | np.ndarray) and not isinstance(gap, str):
             sample = checks.finite("checkpoint_gap", checks.array("checkpoint_gap", gap, (None,)))
-            self._sample = np.sort(np.floor(sample)).astype(np.int64)
+            self._sample = np.sort(np.floor(sample))
             if self._sample[0] < 1:
                 raise InputError("checkpoint_gap", "a gap below 1 is impossible", _REMEDY)
         elif isinstance(gap, int | np.integer):
             self.least = checks.whole("checkpoint_gap", gap, most=_LONGEST)
         else:
             raise InputError("checkpoint_gap", f"{gap!r} is no gap", _REMEDY)
+        if self._law is not None and hasattr(self._law.dist, "pmf"):
+            self._atoms = _atoms(self._law)
 
     @property
     def random(self) -> bool:
@@ -58,27 +67,40 @@ class GapLaw:
         return self.least is None
 
     def quantile(self, delta: float) -> int:
-        """Return the largest q with P(gap >= q) >= 1 - delta; at least 1, since gaps are.
+        """Return the largest whole q with P(T < q) <= delta; at least 1, since gaps are.
 
-        Notes
-        -----
-        Of a sample of n gaps sorted from the smallest, the q is the one that floor(delta n) of
-        them are below.
+        The law's ppf is only where the search begins: scipy's is off by one or more for some laws.
         """
         if self.least is not None:
             return self.least
         if self._sample is not None:
-            below = math.floor(delta * self._sample.size)
-            return int(self._sample[min(below, self._sample.size - 1)])
-        # P(gap < q) of a whole q is cdf(q - 1) of a law of whole numbers, cdf(q) of others.
-        step = 1 if hasattr(self._law.dist, "pmf") else 0
-        guess = float(self._law.ppf(delta))
-        start = max(1, int(min(guess, _LONGEST)) - 2) if math.isfinite(guess) else 1
-        best = 1
-        for q in range(start, start + 6):
-            if float(self._law.cdf(q - step)) <= delta:
-                best = max(best, q)
+            guess = float(self._sample[min(int(delta * self._sample.size), self._sample.size - 1)])
+        else:
+            guess = float(self._law.ppf(delta))
+        # P(T < best) <= delta < P(T < beyond), or best is 1, where nothing need be proved.
+        best = int(min(max(guess, 1.0), _LONGEST)) if math.isfinite(guess) else 1
+        step = 1
+        while best > 1 and not self._below(best) <= delta:  # not a number is no proof
+            best, step = max(best - step, 1), 2 * step
+        beyond, step = best + 1, 1
+        while beyond < _LONGEST and self._below(beyond) <= delta:
+            best, beyond, step = beyond, beyond + step, 2 * step
+        while beyond - best > 1:
+            middle = (best + beyond) // 2
+            if self._below(middle) <= delta:
+                best = middle
+            else:
+                beyond = middle
         return best
+
+    def _below(self, q: int) -> float:
+        """P(T < q), which is the cdf at the largest value of T below q."""
+        if self._sample is not None:
+            return float(np.searchsorted(self._sample, q)) / self._sample.size
+        if self._atoms is None:
+            return float(self._law.cdf(q))
+        whole, loc = self._atoms
+        return float(whole.cdf(math.ceil(q - loc) - 1))
 
     def draw(self, random: np.random.Generator) -> int:
         """Draw a gap for a simulation.
@@ -91,6 +113,14 @@ class GapLaw:
         if self._sample is not None:
             return int(random.choice(self._sample))
         return max(1, math.floor(float(self._law.rvs(random_state=random))))
+
+
+def _atoms(law: Any) -> tuple[Any, Fraction]:
+    """Return a discrete law as one of whole numbers and the shift, which need not be whole."""
+    shapes = law.args[: law.dist.numargs]
+    shift = law.kwds.get("loc", sum(law.args[law.dist.numargs :]))
+    named = {name: value for name, value in law.kwds.items() if name != "loc"}
+    return law.dist(*shapes, **named), Fraction(shift)
 
 
 def _read_law(gap: Mapping[str, Any]) -> Any:

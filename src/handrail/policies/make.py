@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from handrail.errors import InputError
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.catalogue import algorithm
+from handrail.policies.catalogue import algorithm, algorithm_by_name_alone
 from handrail.policies.policy import Policy
 
-__all__ = ["make_policy"]
+__all__ = ["make_policy", "remake_policy"]
 
 
 def make_policy(
@@ -66,8 +66,9 @@ def make_policy(
         `decide` instead, every round.
     baseline_mean : float, (float, float) or "learned"
         The mean reward of the baseline, likewise; with contexts, its mean given the round's
-        context. Or an interval in which it lies, or "learned": it is unknown, and learned from the
-        rewards of baseline rounds.
+        context, for which an average over contexts does not stand. Or an interval in which it lies,
+        or "learned": it is unknown, and learned from the rewards of baseline rounds. One above
+        `theta_bound` times the norm of the baseline's features is refused.
     alpha : float
         The share of the baseline's reward that may be lost, in (0, 1).
     delta : float
@@ -114,8 +115,8 @@ def make_policy(
         In place of it: checkpoints come when somebody says so (`Policy.checkpoint`), no sooner
         after each other than this; or after gaps with this law (of `scipy.stats`, or
         ``{"law": "poisson", "args": [50]}``), independent of what is played; or with the law that
-        is all of this sample: a gap shorter than its shortest voids the promise. 1 is for
-        checkpoints that an adversary chooses.
+        is all of this sample: a gap shorter than its shortest voids the promise. Of a gap that is
+        no whole number the whole rounds count. 1 is for checkpoints that an adversary chooses.
     baseline_lower : float
         A lower bound on every future baseline mean; by default `baseline_mean`, the lower end of
         its interval, or 0 where it is learned.
@@ -124,9 +125,10 @@ def make_policy(
         taken out of delta.
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
-        one), or from their known mean, as a reward without noise (default of LinHANDRAIL; the mean
-        is then held to be linear in the features like all others). Over fixed arms only the agreed
-        baseline with its agreed mean teaches.
+        one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
+        where one number is given for all contexts; the mean is then held to be linear in the
+        features like all others). Over fixed arms only the agreed baseline with its agreed mean
+        teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.
@@ -134,7 +136,9 @@ def make_policy(
         The true means, for oracles; with `dim` they are given to `decide`.
     window : int
         Rounds after which a reward counts as missing: the window of round i closes when round
-        i + window is decided. Rewards are then used in the order of decisions, at the close.
+        i + window is decided, before that decision. Rewards are then used at the close, in the
+        order of decisions, and need no assumption on delays. Without a window they are used as
+        they arrive (see Notes).
     default_reward : float
         What a missing reward counts as. Without it the round earned the lowest reward, and is
         never learned from.
@@ -158,6 +162,14 @@ def make_policy(
 
     Notes
     -----
+    The certificates of linear algorithms rest on the linear model: if means are not linear in the
+    features, nothing is promised. `Policy.notes` says so.
+
+    Rewards may be used as they arrive only if, given everything known at arrival, rewards of later
+    rounds that came sooner included, their mean is still the action's. Delays independent of
+    rewards together with noise independent across rounds are enough; delays independent of rewards
+    alone are not. Otherwise declare `window` and `default_reward`.
+
     With `confirm`, a round of S counts nothing until it is confirmed and its reward is used: it is
     in neither N_k (`arm-sums`) nor x (`self-normalised`) nor the sum of rewards (`martingale`),
     while what is owed counts all of S. So every margin holds whatever became of the earlier
@@ -204,4 +216,33 @@ def make_policy(
         if not isinstance(row, str):
             raise InputError("name", f"{row!r} is neither a name nor an Algorithm")
         row = algorithm(row)
-    return Policy(row, given)
+    policy = Policy(row, given)
+    policy.check_standing()
+    return policy
+
+
+def remake_policy(
+    name: str, given: Mapping[str, Any], resolved: Mapping[str, Any] | None = None
+) -> Policy:
+    """Make a policy again as the release made it that wrote its parameters down.
+
+    Parameters
+    ----------
+    name : str
+        The algorithm's name.
+    given : mapping
+        The parameters that were given to `make_policy`.
+    resolved : mapping, optional
+        What `handrail.policies.defaults.resolved_parameters` returned then, and the `edition` of
+        the rules for what is lost. Without it, names, presets and rules are those from before they
+        were written down.
+
+    Returns
+    -------
+    Policy
+        The policy, before its first round.
+    """
+    if resolved is None:
+        return Policy(algorithm_by_name_alone(name), given, edition=1)
+    row = Algorithm(**resolved["algorithm"])
+    return Policy(row, given, resolved["parameters"], edition=resolved["edition"])

@@ -41,7 +41,7 @@ class Outcomes:
     """Whether ids of decisions have a random tag."""
 
     def learn(self, decision: Decision | Identity | str, reward: float) -> Status:
-        """Take the reward of a decision into account; late, and out of order, is fine.
+        """Take the reward of a decision into account, whenever it comes.
 
         Parameters
         ----------
@@ -56,6 +56,13 @@ class Outcomes:
             "waiting": it is used when the decision's window closes, or its action is said to be
             played. "ignored": a baseline round, which needs none. "late": the window has closed;
             the reward is dropped, whether or not one had come before.
+
+        Notes
+        -----
+        Without a `window` the reward is used now. That is sound if, given everything known now,
+        rewards of later rounds included, its mean is still the action's: late and out of order is
+        fine where delays are independent of rewards and noise is independent across rounds. With a
+        `window` rewards are used in the order of decisions, whatever order they come in.
         """
         with self._lock:
             self._state.check_whole()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -18,14 +17,22 @@ from handrail.conservative.baseline import CONSTANT, FROM_MEANS, FROM_REWARDS, N
 from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
-from handrail.errors import InputError, NoGuaranteeWarning
+from handrail.errors import InputError
 from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
 from handrail.policies.algorithm import Algorithm
-from handrail.policies.defaults import MOST_ARMS, refuse_unused, required, resolve, spent_on
+from handrail.policies.defaults import (
+    MOST_ARMS,
+    default_width,
+    refuse_unused,
+    required,
+    resolve,
+    spent_on,
+)
 from handrail.policies.gaps import Schedule, make_schedule
 from handrail.policies.knowledge import Known, know
 from handrail.policies.linear_bounds import linear_bounds
 from handrail.policies.names import action_name
+from handrail.policies.notes import Note, promise_notes, warn_of_void
 from handrail.policies.units import Units, make_units
 from handrail.records import RULES, Floats, Record, new_record
 
@@ -55,6 +62,8 @@ class Settings(NamedTuple):
     """Length of the features the user gives; 0 where there are none."""
     features: Floats | None
     feature_bound: float
+    theta_bound: float
+    """Of a linear model that a promise rests on; 0 elsewhere."""
     baseline: int | str | None
     known: Known
     """What is known of the baseline's mean; no mean where every round says it."""
@@ -73,6 +82,8 @@ class Settings(NamedTuple):
     """Whether a decision may not have been carried out, and what shows that it was."""
     edition: int
     """Of the rules for decisions that are lost and rewards that never come."""
+    notes: tuple[Note, ...]
+    """What the promise rests on, or what voids it."""
 
     @property
     def needs_word(self) -> bool:
@@ -121,8 +132,6 @@ def settle(
     levels = _levels(algorithm, given, width, cumulative, needed, known.learned)
     if width == "intersection":  # of two kinds of bounds, each at half the share
         levels = levels._replace(estimator=levels.estimator / 2.0)
-    if warn:
-        _warn(algorithm, given, width, levels)
     baseline = _baseline(algorithm, given, actions)
     tightest = checks.positive("tightest_at", given["tightest_at"]) * noise**2
     arms = _arms_ever(given["arms_ever"], actions)
@@ -133,6 +142,9 @@ def settle(
     confirm = _confirm(algorithm, given["confirm"], actions)
     if confirm == "by-reward":
         _check_by_reward(algorithm, units, default_reward, known, learns)
+    notes = promise_notes(algorithm, given, width, levels.failure, learns, edition)
+    if warn:
+        warn_of_void(notes, stacklevel=4)
     rules = new_record(
         RULES,
         past=PASTS[algorithm.past],
@@ -180,6 +192,7 @@ def settle(
         dim=dim - 1 if linear and units.shifted else dim,
         features=features,
         feature_bound=float(rules["feature_bound"][0]),
+        theta_bound=float(rules["theta_bound"][0]) if algorithm.conservative else 0.0,
         baseline=baseline,
         known=known,
         baseline_lower=float(rules["baseline_lower"][0]),
@@ -192,6 +205,7 @@ def settle(
         failure=levels.failure,
         confirm=confirm,
         edition=edition,
+        notes=notes,
     )
 
 
@@ -245,12 +259,12 @@ def _check_bounded(
 
 
 def _width(value: object, algorithm: Algorithm, dim: int, arms: int) -> str:
-    if algorithm.estimator == "none":
-        return "mixture" if value is None else checks.one_of("width", value, ("mixture", "kl"))
-    if algorithm.estimator != "linear":
-        return "wu" if value is None else checks.one_of("width", value, ARM_WIDTHS)
     if value is None:
-        return "paper" if dim > 1 else "determinant"
+        return default_width(algorithm, dim)
+    if algorithm.estimator == "none":
+        return checks.one_of("width", value, ("mixture", "kl"))
+    if algorithm.estimator != "linear":
+        return checks.one_of("width", value, ARM_WIDTHS)
     width = checks.one_of("width", value, ELLIPSOID_WIDTHS)
     if width == "intersection" and not 0 < arms <= MOST_ARMS:
         raise InputError(
@@ -300,31 +314,6 @@ def _levels(
     weights = given["delta_weights"]
     names = spent_on(algorithm, given)
     return spend(algorithm, names, accounting, delta, width, cumulative, weights, spent)
-
-
-def _warn(algorithm: Algorithm, given: Mapping[str, Any], width: str, levels: Levels) -> None:
-    if algorithm.conservative and levels.failure is None:
-        warnings.warn(
-            f"width {width!r} has no proved level: {algorithm.name} makes no promise with it; "
-            "use 'wu' or 'mixture' where the promise matters",
-            NoGuaranteeWarning,
-            stacklevel=5,
-        )
-    # A guard that is told the mean learns nothing: a missing reward counts as the lowest.
-    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
-    if (
-        given["window"] is not None
-        and spent_on(algorithm, given)
-        and given["default_reward"] is None
-        and learns
-    ):
-        warnings.warn(
-            "window without default_reward: rounds whose reward is missing are never learned from, "
-            f"so {algorithm.name} keeps its promise only if missing has nothing to do with the "
-            "reward; declare what a missing reward is worth",
-            NoGuaranteeWarning,
-            stacklevel=5,
-        )
 
 
 def _baseline(

@@ -17,12 +17,12 @@ from handrail.conservative.baseline import FROM_REWARDS
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.decision import Decision, Origin
-from handrail.policies.defaults import DEFAULTS
+from handrail.policies.defaults import DEFAULTS, FILLED_IN, resolved_parameters
 from handrail.policies.identity import POLICY_NAME, new_name, process
 from handrail.policies.logged import Logged
 from handrail.policies.names import Action
 from handrail.policies.parameters import EDITION, Settings, settle
-from handrail.policies.rounds import Round, check_round
+from handrail.policies.rounds import Round, check_possible, check_round
 from handrail.policies.state import State
 
 __all__ = ["Policy"]
@@ -40,6 +40,9 @@ class Policy(Logged):
         The row of parts.
     parameters : mapping
         The parameters of `make_policy`.
+    filled_in : mapping, optional
+        What an earlier release took for parameters that were not given, as
+        `handrail.policies.defaults.resolved_parameters` has it; by default this release's choice.
     edition : int, optional
         Of the rules for lost decisions and missing rewards: 1 for policies of older logs.
 
@@ -63,11 +66,21 @@ class Policy(Logged):
     """
 
     def __init__(
-        self, algorithm: Algorithm, parameters: Mapping[str, Any], *, edition: int = EDITION
+        self,
+        algorithm: Algorithm,
+        parameters: Mapping[str, Any],
+        filled_in: Mapping[str, Any] | None = None,
+        *,
+        edition: int = EDITION,
     ) -> None:
         self.algorithm = algorithm
         given = {**DEFAULTS, **parameters}
-        self._settings: Settings = settle(algorithm, given, edition=edition)
+        self._settings: Settings = settle(
+            algorithm, {**given, **(filled_in or {})}, edition=edition
+        )
+        if filled_in is None:
+            filled_in = resolved_parameters(algorithm, parameters)["parameters"]
+        self._filled_in = MappingProxyType(dict(filled_in))
         self.parameters = MappingProxyType(
             {
                 field: storage.plain_parameter(value)
@@ -115,6 +128,16 @@ class Policy(Logged):
         Under `union` accounting this is delta, under `paper` it can be more; 0 for oracles.
         """
         return self._settings.failure
+
+    @property
+    def filled_in(self) -> Mapping[str, Any]:
+        """What was taken for parameters that were not given; read-only."""
+        return self._filled_in
+
+    @property
+    def notes(self) -> list[str]:
+        """What the promise rests on beyond the declared numbers, or what voids it, in sentences."""
+        return [note.text for note in self._settings.notes]
 
     # -- one round -------------------------------------------------------------------------
 
@@ -204,7 +227,14 @@ class Policy(Logged):
         if nothing and hold is False and self._standing is not None:
             return self._standing
         named = (features, baseline, baseline_mean, true_means, proposal, hold)
-        return check_round(self._settings, *named)
+        given = check_round(self._settings, *named)
+        check_possible(self._settings, given)
+        return given
+
+    def check_standing(self) -> None:
+        """Refuse what was agreed at the start if no round could be; files need no second look."""
+        if self._standing is not None:
+            check_possible(self._settings, self._standing)
 
     def check(
         self,
@@ -338,6 +368,7 @@ class Policy(Logged):
         with self._lock:
             document, arrays = self._state.dump()
         document |= {"policy": self._origin.policy, "algorithm": asdict(self.algorithm)}
+        document["filled_in"] = dict(self._filled_in)
         document["parameters"] = {}
         for name, value in self.parameters.items():
             if isinstance(value, np.ndarray):
@@ -373,8 +404,11 @@ class Policy(Logged):
             edition = 1 if document["version"] < 3 else int(document["edition"])
             if not 1 <= edition <= EDITION:
                 raise ValueError(f"its edition is {edition}")
+            filled_in = document.get("filled_in")
+            if filled_in is not None and not set(filled_in) <= set(FILLED_IN):
+                raise ValueError("parameters were filled in that have to be given")
             row = Algorithm(**document["algorithm"])
-            policy = cls(row, {**DEFAULTS, **parameters}, edition=edition)
+            policy = cls(row, {**DEFAULTS, **parameters}, filled_in, edition=edition)
             policy._settings = policy._state.restore(document, arrays)
             if policy._standing is not None:
                 policy._standing = check_round(policy._settings)

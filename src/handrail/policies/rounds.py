@@ -16,7 +16,17 @@ from handrail.policies.names import Action, action_name
 from handrail.policies.parameters import Settings
 from handrail.records import Floats
 
-__all__ = ["NO_TRUTH", "Round", "bad_features", "check_features", "check_round", "mean_of_round"]
+__all__ = [
+    "NO_TRUTH",
+    "Round",
+    "bad_features",
+    "check_features",
+    "check_possible",
+    "check_round",
+    "mean_of_round",
+]
+
+_ROUNDING: Final = 1e-9
 
 NO_TRUTH: Final = np.zeros(0)
 """Stands for true means nobody needs."""
@@ -166,6 +176,25 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
     if true_means is None:
         raise InputError("true_means", "are required every round", "pass true_means=(actions,)")
     return settings.units.means("true_means", true_means, actions)
+
+
+def check_possible(settings: Settings, given: Round) -> None:
+    """Refuse a baseline mean that |theta| <= B rules out: <theta, phi_b> <= B |phi_b|."""
+    if settings.theta_bound == 0.0 or given.floor == 0.0:
+        return
+    rows = settings.features if given.features is None else given.features
+    assert rows is not None
+    row = rows[given.baseline]
+    with np.errstate(all="ignore"):  # features that are too long are refused later, and NaN too
+        most = settings.theta_bound * math.sqrt(row.dot(row))
+    if given.floor > most * (1.0 + _ROUNDING):
+        outward = settings.units.outward
+        raise InputError(
+            "baseline_mean",
+            f"{outward(given.floor):g} is impossible: theta_bound and the baseline's features "
+            f"allow {outward(most):g} at most",
+            "declare the theta_bound that the model really has",
+        )
 
 
 def check_features(settings: Settings, given: Round) -> None:

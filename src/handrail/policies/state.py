@@ -253,7 +253,10 @@ class State:
         self._whole = False
         self.model.grow(row)
         assert settings.actions is not None
-        self.settings = settings._replace(actions=settings.actions + 1)
+        rows = settings.features
+        if rows is not None and row is not None:
+            rows = np.vstack([rows, row])
+        self.settings = settings._replace(actions=settings.actions + 1, features=rows)
         self._added.append(row)
         self._whole = True
         return self.settings

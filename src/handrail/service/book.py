@@ -92,7 +92,7 @@ class Book:
         self.names: list[str] | None = None
         self.notes: list[str] = []
         if policy is None:
-            policy, self.names, self.notes = make(definition, self.version)
+            policy, self.names, self.notes = make(definition, self.version, created.parts)
         policy.take_name(created.policy)
         self.policy = policy
         self.definition = definition
@@ -246,7 +246,7 @@ class Book:
         self.decisions = dict(state["decisions"])
         self.margin = state["margin"]
         self.names = state["names"]
-        self.notes = state["notes"]
+        self.notes = self.policy.notes  # a snapshot may be older than what there is to note
         self.version = state.get("version", 1)
         self.seq = self.saved = seq
         self.head = head

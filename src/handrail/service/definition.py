@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from handrail.errors import InputError, NoGuaranteeWarning
-from handrail.policies.catalogue import algorithm
+from handrail.policies.defaults import resolved_parameters
+from handrail.policies.make import make_policy, remake_policy
 from handrail.policies.policy import Policy
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, CreateRequest
@@ -59,9 +59,12 @@ def check_name(name: str, limits: Limits) -> None:
 
 
 def define(
-    request: CreateRequest, limits: Limits, version: int = LOG_VERSION
+    request: CreateRequest,
+    limits: Limits,
+    version: int = LOG_VERSION,
+    parts: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Made]:
-    """Check a request to create a policy; return its definition and the policy."""
+    """Check a request to create a policy, or the one that a log's first event was; see `make`."""
     check_name(request.name, limits)
     _check_size(request, limits)
     definition: dict[str, Any] = {name: getattr(request, name) for name in _OWN}
@@ -74,7 +77,7 @@ def define(
     }
     if request.confirm is False:
         raise InputError("confirm", "an answer may always be lost", "leave it out")
-    made = make(definition, version)
+    made = make(definition, version, parts)
     if definition.get("may_override") and made.policy._settings.known.fixed:
         raise InputError(
             "may_override",
@@ -125,10 +128,11 @@ def _check_law(gap: object) -> None:
         )
 
 
-def make(definition: dict[str, Any], version: int) -> Made:
+def make(definition: dict[str, Any], version: int, parts: dict[str, Any] | None = None) -> Made:
     """Make the policy that a definition of a log of this version describes.
 
-    Its decisions have to be confirmed.
+    `parts` is what the definition meant when it was written down; None is for new policies, and
+    for logs of version 1. Decisions have to be confirmed.
     """
     given = {"confirm": True, **definition["parameters"]}
     names: list[str] | None = None
@@ -145,15 +149,20 @@ def make(definition: dict[str, Any], version: int) -> Made:
             given["baseline"] = index_of("baseline", given["baseline"], names)
     if "dim" in given and isinstance(given.get("baseline"), str):
         del given["baseline"]  # a name of rounds that name their actions
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NoGuaranteeWarning)
-        policy = Policy(algorithm(definition["algorithm"]), given, edition=version)
-    return Made(policy, names, [str(each.message) for each in caught])
+    with warnings.catch_warnings():  # what voids the promise is among the policy's notes
+        warnings.simplefilter("ignore", NoGuaranteeWarning)
+        if version > 1 and parts is None:
+            policy = make_policy(definition["algorithm"], **given)
+        else:
+            policy = remake_policy(definition["algorithm"], given, parts)
+    return Made(policy, names, policy.notes)
 
 
 def parts_of(policy: Policy) -> dict[str, Any]:
     """Return what a policy's definition means in this release, for all releases to come."""
-    return {"edition": policy._settings.edition, "algorithm": asdict(policy.algorithm)}
+    resolved = {**resolved_parameters(policy.algorithm, policy.parameters)}
+    resolved["parameters"] = dict(policy.filled_in)
+    return {"edition": policy._settings.edition, **resolved}
 
 
 def check_names(names: list[str]) -> None:

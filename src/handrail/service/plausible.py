@@ -12,6 +12,7 @@ from typing import Final, get_args
 import msgspec
 import numpy as np
 
+from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.identity import COPY_NAME
 from handrail.policies.outcomes import Because
@@ -78,11 +79,15 @@ def check_created(event: Event, policy: str, limits: Limits) -> Created:
     version = event.version or 1
     if not 1 <= version <= LOG_VERSION:
         raise InputError("version", f"{version} is not known to this handrail", "upgrade handrail")
-    again, made = define(request, limits, version)
+    if (event.parts is None) != (version == 1):
+        raise InputError("parts", "are what version 2 of a log says first")
+    again, made = define(request, limits, version, event.parts)
     if msgspec.msgpack.decode(msgspec.msgpack.encode(again)) != event.definition:
         raise InputError("definition", "is not one that the service wrote")
     if request.name != policy:
         raise InputError("definition", f"is that of {request.name!r}, not of {policy!r}")
+    if event.handrail == __version__ and version > 1:
+        _, made = define(request, limits)
     if version > 1 and msgspec.to_builtins(parts_of(made.policy)) != event.parts:
         raise InputError("parts", "are not what the definition meant")
     return event

@@ -251,29 +251,11 @@ def _assumptions(book: Book, tally: Tally, told: int) -> list[str]:
         rests.append(_baseline(given.get("baseline_mean"), told))
     if book.algorithm.past == "oracle":
         rests.append("the true means are those that were given.")
-    settings = book.policy._settings
     default = given.get("default_reward")
     if default is not None:
         rests.append(f"rewards that never came were {default:g}.")
-    if settings.needs_word:
-        rests.append("what was said to be played was, and is said whatever the reward.")
-    elif settings.edition == 1:
-        rests.append(_old_rule(default))
-    if tally.fallbacks > tally.choices and settings.one_mean:
-        rests.append("who got no answer in time does not depend on the user.")
     rests.append("callers played what they were answered, or the baseline.")
     return rests + [f"{each[0].lower()}{each[1:]}" for each in book.notes]
-
-
-def _old_rule(default: float | None) -> str:
-    """Say what the rule of policies that were made before log version 2 rests on."""
-    rule = (
-        "counts the smaller of its lower bound and the baseline's mean, so who is lost, and which "
-        "rewards are missing, does not depend on the user or the reward"
-        if default is None
-        else "is learned from as if it had earned the default, so all of them were carried out"
-    )
-    return f"this policy was made before log version 2: a decision without a reward {rule}."
 
 
 def _baseline(known: Any, told: int) -> str:

@@ -55,6 +55,14 @@ class World:
         lengths = self._rng.uniform(0.2, 1.0, actions) * (self.feature_bound or 1.0)
         return np.asarray(rows * (lengths / np.linalg.norm(rows, axis=1))[:, None])
 
+    def _possible(self, row: Floats) -> float:
+        """Draw a mean that the bound on theta allows; a row too short for any is made longer."""
+        mean, bound = self.mean(), float(self._given["theta_bound"])
+        least = float(self._given.get("baseline_lower", self.low))
+        if bound * np.linalg.norm(row) < least:
+            row *= (self.feature_bound or 1.0) / np.linalg.norm(row)
+        return min(mean, max(least, bound * float(np.linalg.norm(row))))
+
     def round(self) -> dict[str, Any]:
         """Draw the arguments of one `decide`."""
         given: dict[str, Any]
@@ -71,7 +79,7 @@ class World:
         given = {"features": self.features(actions)}
         given["baseline"] = int(self._rng.integers(actions))
         if self._told:
-            given["baseline_mean"] = self.mean()
+            given["baseline_mean"] = self._possible(given["features"][given["baseline"]])
         if self._oracle:
             given["true_means"] = self._rng.uniform(self.low, self.high, actions)
         return given

@@ -1,0 +1,137 @@
+"""What a policy's promise rests on beyond its numbers, and what voids it, in plain sentences.
+
+`Policy.notes` and the service show all of them; only those that void the promise warn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS
+from handrail.errors import NoGuaranteeWarning
+from handrail.policies.algorithm import Algorithm
+from handrail.policies.defaults import one_for_all, spent_on
+
+__all__ = ["LINEAR", "Note", "promise_notes", "warn_of_void"]
+
+LINEAR: Final = (
+    "The certificate rests on a linear model: if means are not linear in the features, nothing is "
+    "promised."
+)
+
+
+class Note(NamedTuple):
+    """One sentence."""
+
+    text: str
+    voids: bool = False
+    """Whether it says that nothing is promised, rather than on what a promise rests."""
+
+
+def promise_notes(
+    algorithm: Algorithm,
+    given: Mapping[str, Any],
+    width: str,
+    failure: float | None,
+    lessons: int,
+    edition: int,
+) -> tuple[Note, ...]:
+    """Return the notes of a policy with these parameters, resolved."""
+    if not algorithm.conservative:
+        return ()
+    notes = []
+    spent = spent_on(algorithm, given)
+    if failure is None:
+        notes.append(
+            Note(
+                f"width {width!r} has no proved level: {algorithm.name} makes no promise with it; "
+                "use 'wu' or 'mixture' where the promise matters",
+                voids=True,
+            )
+        )
+    if algorithm.estimator == "linear" and "estimator" in spent:
+        notes.append(Note(LINEAR))
+        if lessons == FROM_MEANS:
+            notes.append(
+                Note(
+                    "Baseline rounds teach the model the baseline's known mean, which has to be "
+                    "linear in its features like every other; learn_baseline=False does without."
+                )
+            )
+    if one_for_all(given) and lessons != FROM_REWARDS:
+        notes.append(
+            Note(
+                "One number is the baseline's mean in every context: where the mean depends on the "
+                "context, rounds of the baseline are credited with what they did not earn; tell "
+                "each round's mean to decide()."
+            )
+        )
+    return (*notes, *_missing(algorithm, given, bool(spent), edition), *_lost(given, edition))
+
+
+def _missing(
+    algorithm: Algorithm, given: Mapping[str, Any], spends: bool, edition: int
+) -> list[Note]:
+    """Say what is believed of rewards that never come, where no default is declared."""
+    # A guard that is told the mean learns nothing: a missing reward counts as the lowest.
+    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
+    if given["default_reward"] is not None or not spends or not (learns or edition == 1):
+        return []
+    if given["window"] is None:
+        return [
+            Note(
+                "Rewards that never come are believed to be missing at random: nothing is learned "
+                "from their rounds. Where only some outcomes are reported, such as clicks, declare "
+                "window and default_reward."
+            )
+        ]
+    return [
+        Note(
+            "window without default_reward: rounds whose reward is missing are never learned "
+            f"from, so {algorithm.name} keeps its promise only if missing has nothing to do "
+            "with the reward; declare what a missing reward is worth",
+            voids=True,
+        )
+    ]
+
+
+def _lost(given: Mapping[str, Any], edition: int) -> list[Note]:
+    """Say what is believed of decisions that may not have been carried out."""
+    confirm, default = given["confirm"], given["default_reward"]
+    if not confirm:
+        return []
+    if edition == 1:
+        rule = (
+            "counts the smaller of its lower bound and the baseline's mean: who is lost, and which "
+            "rewards are missing, is believed to depend on neither user nor reward."
+            if default is None
+            else "is learned from as if it had earned the default: all are believed carried out."
+        )
+        return [Note(f"This policy has log version 1's rule: a decision without reward {rule}")]
+    notes = []
+    if confirm == "by-reward":
+        notes.append(Note("A decision without a reward counts as the lowest, played or not."))
+    elif default is not None:
+        notes.append(
+            Note(
+                "A decision counts only if it is said to be played; that it is said is believed "
+                "not to depend on its reward."
+            )
+        )
+    if given["baseline_mean"] is not None:
+        notes.append(
+            Note(
+                "A fallback because of no answer is credited the baseline's mean: who gets no "
+                "answer is believed not to depend on the user."
+            )
+        )
+    return notes
+
+
+def warn_of_void(notes: Iterable[Note], stacklevel: int) -> None:
+    """Warn of what voids the promise."""
+    for note in notes:
+        if note.voids:
+            warnings.warn(note.text, NoGuaranteeWarning, stacklevel=stacklevel + 1)

@@ -1,0 +1,177 @@
+"""Promises that rest on a linear model: they say so, and do not lean on it more than they must."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import handrail
+from handrail import InputError, NoGuaranteeWarning, Policy
+from handrail.policies.notes import LINEAR
+from support import FEATURES, MEANS, SETTINGS, make, state
+
+CONTEXTS: dict[str, Any] = {"dim": 2, "alpha": 0.2, "delta": 0.1, "theta_bound": 1.0}
+NAMES = ["LinHANDRAIL", "LinHANDRAIL-Or", "LinHANDRAILT"]
+
+
+@pytest.mark.parametrize(("name", "setting"), SETTINGS)
+def test_who_rests_on_a_linear_model_says_so(name: str, setting: str) -> None:
+    """In its notes; and it does not warn of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoGuaranteeWarning)
+        policy = make(name, setting)
+    row = policy.algorithm
+    rests = row.estimator == "linear" and row.past not in ("none", "oracle")
+    assert (LINEAR in policy.notes) is rests
+    assert "if means are not linear in the features, nothing is promised" in LINEAR
+    described = "promised if means are linear in the features, else not" in row.description
+    assert described is rests
+
+
+def test_notes_are_read_only() -> None:
+    policy = make("CLUCB2", "dim")
+    policy.notes.clear()
+    assert policy.notes
+    with pytest.raises(AttributeError):
+        policy.notes = []  # type: ignore[misc]
+
+
+def test_what_voids_the_promise_warns_and_is_noted() -> None:
+    with pytest.warns(NoGuaranteeWarning) as caught:
+        policy = make("CUCB2", "arms", width="ucb1")
+    assert [str(each.message) for each in caught] == policy.notes[:1]
+
+
+def _lesson(policy: Policy, **told: Any) -> int:
+    """Say how many lessons a round of the baseline over contexts left."""
+    if policy.algorithm.past == "oracle":
+        told["true_means"] = [0.4, 0.4]
+    policy.decide(features=[[0.5, 0.3], [0.2, 0.6]], baseline=0, hold=True, **told)
+    return int(policy._state.model.ledger["lessons"][0])
+
+
+def _contexts(name: str, **more: Any) -> Policy:
+    if name.endswith("T"):
+        more["checkpoint_every"] = 10
+        more.setdefault("baseline_lower", 0.1)
+    return handrail.make_policy(name, **CONTEXTS, noise=0.1, **more)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_mean_for_all_contexts_teaches_nothing(name: str) -> None:
+    """Unless it is asked for. A mean that every round tells does, as before."""
+    constant = _contexts(name, baseline_mean=0.4)
+    assert _lesson(constant) == 0
+    assert any("One number is the baseline's mean in every context" in n for n in constant.notes)
+    assert _lesson(_contexts(name, baseline_mean=np.array(0.4))) == 0
+    assert _lesson(_contexts(name, baseline_mean=0.4, learn_baseline="mean")) == 1
+    told = _contexts(name)
+    assert _lesson(told, baseline_mean=0.4) == 1
+    assert not any("every context" in note for note in told.notes)
+    assert _lesson(_contexts(name, learn_baseline=False), baseline_mean=0.4) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mean_of_a_fixed_arm_teaches(name: str) -> None:
+    policy = make(name, "features")
+    policy.decide(hold=True)
+    assert int(policy._state.model.ledger["lessons"][0]) == 1
+
+
+# ---------------------------------------------------------------- a wrong model, by ablation
+
+
+def _interaction(rounds: int, **changes: Any) -> float:
+    """Play contexts whose right action is the sign of x_1 x_2; return the true budget at the end.
+
+    The baseline plays the right action where x_1 > -0.6, and its average is given as the mean of
+    every round.
+    """
+    rng = np.random.default_rng(77)
+    places = rng.uniform(-1.0, 1.0, (rounds, 2))
+    right = (places[:, 0] * places[:, 1] > 0.0).astype(int)
+    baseline = np.where(places[:, 0] > -0.6, right, 1 - right)
+    average = float(np.where(baseline == right, 0.9, 0.1).mean())
+    given = CONTEXTS | {"dim": 6, "alpha": 0.1, "theta_bound": 2.0, "reward_range": (0, 1)}
+    policy = handrail.make_policy("LinHANDRAIL", **given, baseline_mean=average, **changes)
+    budget = 0.0
+    for t in range(rounds):
+        rows = np.zeros((2, 6))
+        rows[0, :3] = rows[1, 3:] = np.array([1.0, *places[t]]) / np.sqrt(3.0)
+        decision = policy.decide(features=rows, baseline=int(baseline[t]))
+        mean = 0.9 if decision.action == right[t] else 0.1
+        budget += mean - 0.9 * (0.9 if baseline[t] == right[t] else 0.1)
+        if decision.awaits_reward:
+            policy.learn(decision, float(rng.random() < mean))
+    return budget
+
+
+def test_an_average_given_for_all_contexts_is_not_learned_from() -> None:
+    """Learned from, it broke the promise in 6 of 6 runs (`python -m benchmarks.misspecified`)."""
+    assert _interaction(2_000) > 0.0
+    assert _interaction(2_000, learn_baseline="mean") < -50.0
+
+
+# ---------------------------------------------------------------- means that cannot be
+
+
+@pytest.mark.parametrize(
+    ("mean", "changes", "fine"),
+    [
+        (0.5, {}, True),
+        (0.51, {}, False),
+        ((0.49, 0.9), {}, True),
+        ((0.51, 0.9), {}, False),
+        # Above -1, in units of 2: |(theta, 1)| / 2 <= sqrt(2) / 2 and |(phi, 1)| = sqrt(1.25).
+        (0.58, {"reward_range": (-1.0, 1.0)}, True),
+        (0.59, {"reward_range": (-1.0, 1.0)}, False),
+        (5.0, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, True),
+        (5.1, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, False),
+    ],
+)
+@pytest.mark.parametrize("name", ["CLUCB2", "LinHANDRAIL", "LinHANDRAIL-Or"])
+def test_an_impossible_mean_is_refused(
+    name: str, mean: Any, changes: dict[str, Any], fine: bool
+) -> None:
+    """|theta| <= 1 and |phi_b| = 0.5: the baseline cannot earn more than 0.5."""
+    given = CONTEXTS | {"reward_range": (0.0, 1.0), "feature_bound": 1.0} | changes
+    rows = np.array([[0.3, 0.4], [0.6, 0.8]])
+    over_contexts = handrail.make_policy(name, **given)
+    fixed = {key: value for key, value in given.items() if key != "dim"}
+    fixed |= {"features": rows, "baseline": 0, "baseline_mean": mean}
+    told: dict[str, Any] = {"features": rows, "baseline": 0, "baseline_mean": mean}
+    if name.endswith("-Or"):
+        fixed["true_means"] = told["true_means"] = [0.0, 0.0]
+    before = state(over_contexts)
+    if fine:
+        handrail.make_policy(name, **fixed)
+        over_contexts.check(**told)
+        over_contexts.decide(**told)
+        return
+    for attempt in (
+        lambda: handrail.make_policy(name, **fixed),
+        lambda: over_contexts.check(**told),
+        lambda: over_contexts.decide(**told),
+        lambda: over_contexts.explain(**told),
+    ):
+        with pytest.raises(InputError, match="impossible") as caught:
+            attempt()
+        assert caught.value.field == "baseline_mean"
+    assert state(over_contexts) == before
+
+
+def test_an_impossible_mean_of_another_fixed_arm_is_refused() -> None:
+    policy = make("CLUCB2", "features", theta_bound=0.8)
+    assert policy.add_arm([0.1, 0.1, 0.1]) == len(FEATURES)
+    before = state(policy)
+    with pytest.raises(InputError, match=r"allow 0\.138564 at most"):
+        policy.decide(baseline=len(FEATURES), baseline_mean=MEANS[1])
+    assert state(policy) == before
+    policy.decide(baseline=len(FEATURES), baseline_mean=0.13)
+
+
+def test_nothing_is_impossible_to_those_without_a_promise() -> None:
+    make("LinUCB", "dim").decide(features=[[0.1, 0.0, 0.0]], baseline=0, baseline_mean=0.9)
