@@ -27,6 +27,12 @@ _SURPLUS: Final = 100
 
 _BAD: Final = on_the_wire(Problem(400, "is not HTTP/1.1", field="request"))
 _SLOW: Final = on_the_wire(Problem(408, "did not arrive in time", field="request"))
+_LINE_BYTES: Final = len(b"  HTTP/1.1\r\n\r\n")
+"""Of a head besides its method, its address and its headers."""
+
+
+def _too_large(most: int) -> bytes:
+    return on_the_wire(Problem(431, f"is larger than {most} bytes", field="head"))
 
 
 async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,6 +62,8 @@ class Watched(HttpToolsProtocol):
         """Whether they began to arrive."""
         self._bytes = 0
         """How much of the present request arrived, after the piece that it began in."""
+        self._refusal = _BAD
+        """What is answered to what the parser does not take."""
         self._closing = 0.0
         self._paused = 0.0
 
@@ -75,8 +83,7 @@ class Watched(HttpToolsProtocol):
         super().data_received(data)
         if self._head:
             if self._bytes > self.limits.head_bytes:
-                most = self.limits.head_bytes
-                self._end(on_the_wire(Problem(431, f"is larger than {most} bytes", field="head")))
+                self._end(_too_large(self.limits.head_bytes))
         elif self.cycle.more_body:
             # Chunks may be tiny and cost more than they bring, but not without end.
             if self._bytes > self.limits.head_bytes + 2 * self.limits.body_bytes:
@@ -93,8 +100,18 @@ class Watched(HttpToolsProtocol):
         self._bytes = 0
         self._since = self.loop.time()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; a trailer is none, and nobody before us has looked at it."""
+        if self._head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """Hand on a request whose head is whole."""
+        """Hand on a request whose head is whole; what came in one piece is measured only now."""
+        line = len(self.parser.get_method()) + len(self.url) + _LINE_BYTES
+        size = line + sum([len(name) + len(value) + 4 for name, value in self.headers])
+        if size > self.limits.head_bytes:
+            self._refusal = _too_large(self.limits.head_bytes)
+            raise ValueError("the head is too large")  # the parser stops: `send_400_response`
         super().on_headers_complete()
         self._head = self._begun = False
 
@@ -103,8 +120,8 @@ class Watched(HttpToolsProtocol):
         self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """Say that this is no HTTP."""
-        self._end(_BAD)
+        """Say that this is no HTTP, or too much of it."""
+        self._end(self._refusal)
 
     def pause_writing(self) -> None:
         """Remember since when the client has not read what it was sent."""
