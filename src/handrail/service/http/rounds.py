@@ -17,6 +17,7 @@ from handrail.service.messages import (
     RewardBatch,
     RewardRequest,
 )
+from handrail.service.problems import Problem
 
 __all__ = ["Nothing", "checkpoint", "decide", "fallback", "rewards"]
 
@@ -28,6 +29,8 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 _DECIDE: Final = Either(DecideRequest, DecideBatch, "requests")
 _REWARDS: Final = Either(RewardRequest, RewardBatch, "rewards")
 _NOTHING: Final = One(Nothing)
+_REFUSED: Final = {(409, "reward"): "conflict", (404, "decision"): "unknown"}
+"""What a single reward is refused for that would be a status of its own in a batch."""
 
 
 async def decide(call: Call) -> Reply:
@@ -49,7 +52,13 @@ async def rewards(call: Call) -> Reply:
     told = await call.body(_REWARDS)
     counts = call.shop.meters.rewards
     if isinstance(told, RewardRequest):
-        (answer,) = await call.desk.rewards(call.parts[0], [told])
+        try:
+            (answer,) = await call.desk.rewards(call.parts[0], [told])
+        except Problem as problem:
+            status = _REFUSED.get((problem.status, problem.field))
+            if status is not None:
+                counts[status] += 1
+            raise
         counts[answer.status] += 1
         return json_reply(answer)
     call.check_batch(len(told.rewards), "rewards")
