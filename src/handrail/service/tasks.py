@@ -7,22 +7,30 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from handrail.service.problems import Problem
-from handrail.service.session import Session
 
 __all__ = ["Task", "away", "resolve"]
 
 
 class Task:
-    """A request that waits: a policy's name, what is to be done, and who wants to know."""
+    """A request that waits: a policy's name, what is to be done, and who wants to know.
 
-    __slots__ = ("future", "name", "outcome", "work")
+    Its work is done in a `Session`, or in a `Look` if it changes nothing.
+    """
+
+    __slots__ = ("changes", "future", "name", "outcome", "work")
 
     def __init__(
-        self, name: str | None, work: Callable[[Session], Any], future: asyncio.Future[Any]
+        self,
+        name: str | None,
+        work: Callable[[Any], Any],
+        future: asyncio.Future[Any],
+        *,
+        changes: bool,
     ) -> None:
         self.name = name
         self.work = work
         self.future = future
+        self.changes = changes
         self.outcome: Any = None
 
 
