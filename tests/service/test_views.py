@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from handrail.service.limits import Limits
 from handrail.service.messages import DecideRequest, RewardRequest
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf
-from handrail.service.views import budget_view, estimates_view
+from handrail.service.views import budget_view, estimates_view, spaced
 from memory_store import MemoryStore
 from service_support import kinds
 
@@ -73,3 +74,22 @@ def test_plays_and_rewards_of_every_action(algorithm: str, kind: str) -> None:
         if conservative:  # LinHANDRAIL counts rows that it knows without a reward
             del rewards[baseline]
         assert rewards == {action: paid[action] for action in rewards}
+
+
+@pytest.mark.parametrize(("points", "at_once"), [(1, 3), (10, 3), (60, 7), (100, 500)])
+def test_points_are_evenly_spaced_and_read_in_short_pieces(
+    points: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.service.views._MANY", at_once)
+    pieces = spaced(11, 70, points)
+    assert all(1 <= len(piece) <= at_once for piece in pieces)
+    rounds = [each for piece in pieces for each in piece]
+    assert len(rounds) == min(points, 60)
+    assert rounds[-1] == 70
+    gaps = {after - before for before, after in pairwise(rounds)}
+    assert not gaps or max(gaps) - min(gaps) <= 1
+    assert points == 1 or rounds[0] == 11
+
+
+def test_no_round_no_point() -> None:
+    assert spaced(5, 4, 10) == []

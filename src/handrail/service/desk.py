@@ -12,12 +12,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from handrail.errors import InputError
 from handrail.service import commands, outcomes, views
 from handrail.service.book import Book
+from handrail.service.events import Decided
 from handrail.service.keeper import TRY_SECONDS, Keeper
 from handrail.service.limits import Limits
 from handrail.service.messages import (
@@ -240,21 +242,21 @@ class Desk:
 
     async def budget(self, name: str, after: int, points: int) -> BudgetView:
         """Return the budget, and its margin over time."""
-        book, number = await self._look(name)
-        last = book.policy.round
-        found = await self._read(
-            lambda reader: views.sampled(reader, number, after + 1, last, points)
-        )
+        found = await self._decided(name, after, points)
         return await self._see(name, lambda _, current: views.budget_view(current, found))
 
     async def estimates(self, name: str, after: int, points: int) -> EstimatesView:
         """Return what is known of the actions, and of chosen ones over time."""
-        book, number = await self._look(name)
-        last = book.policy.round
-        found = await self._read(
-            lambda reader: views.sampled(reader, number, after + 1, last, points)
-        )
+        found = await self._decided(name, after, points)
         return await self._see(name, lambda _, current: views.estimates_view(current, found))
+
+    async def _decided(self, name: str, after: int, points: int) -> list[Decided]:
+        """Return decisions after a round, evenly spaced."""
+        book, number = await self._look(name)
+        found: list[Decided] = []
+        for rounds in views.spaced(after + 1, book.policy.round, points):
+            found += await self._read(partial(views.decided, number=number, rounds=rounds))
+        return found
 
     async def events(self, name: str, after: int, limit: int) -> list[Row]:
         """Return events of a policy's log."""
