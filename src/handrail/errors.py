@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["InputError", "NoGuaranteeWarning", "nearest"]
+__all__ = ["InputError", "NoGuaranteeWarning", "nearest", "shown"]
 
 
 class InputError(ValueError):
@@ -43,6 +43,27 @@ class InputError(ValueError):
 
 class NoGuaranteeWarning(UserWarning):
     """The promise is void, or rests on something handrail cannot check; the text says which."""
+
+
+def shown(value: object) -> str:
+    """Return a value as it is repeated to the user, who may have written it in JSON.
+
+    Parameters
+    ----------
+    value : object
+        What the user passed.
+
+    Returns
+    -------
+    str
+        Its representation; a tuple's is that of a list.
+
+    Examples
+    --------
+    >>> shown((0.5, 1.0)), shown("0.5")
+    ('[0.5, 1.0]', "'0.5'")
+    """
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -67,6 +67,6 @@ def parse_id(text: str) -> Identity:
     """Read an id."""
     match = _PATTERN.fullmatch(text)
     if match is None:
-        raise InputError("decision", f"{text!r} is not a decision id", "pass decision.id")
+        raise InputError("decision", f"{text!r} is not a decision id", "pass the id of a decision")
     policy, copy, number, kind = match.groups()
     return Identity(policy, copy, int(number), kind == "r")

@@ -181,7 +181,7 @@ def _shape(
         raise InputError(
             "dim" if given["dim"] is None else "features",
             f"{algorithm.name} needs one of dim and features",
-            "pass dim=d for features that change every round, features=(K, d) for fixed arms",
+            "pass dim where features change every round, or the features of fixed arms",
         )
     constant = 1 if units.shifted else 0
     if given["dim"] is not None:
@@ -240,7 +240,7 @@ def _noise(value: object, units: Units, needed: bool) -> float:
     if value is None:
         if needed and not units.bounded:
             raise InputError(
-                "noise", "is required without reward_range", "pass noise= or reward_range="
+                "noise", "is required without reward_range", "pass noise or reward_range"
             )
         return 0.5
     return checks.positive("noise", checks.positive("noise", value) / units.scale)
@@ -333,7 +333,7 @@ def _lessons(value: object, known: Known) -> int:
     if isinstance(value, bool | np.bool_):
         return FROM_REWARDS if known.learned or value else NOTHING
     if value != "mean":
-        raise InputError("learn_baseline", f"{value!r} is not known", "pass True, False or 'mean'")
+        raise InputError("learn_baseline", f"{value!r} is not known", "pass true, false or 'mean'")
     if known.learned:
         return FROM_REWARDS
     return NOTHING if known.code == CONSTANT else FROM_MEANS
@@ -355,8 +355,6 @@ def _truth(
         return None
     if actions is None:
         if given["true_means"] is not None:
-            raise InputError(
-                "true_means", "change with the contexts", "pass them to decide() every round"
-            )
+            raise InputError("true_means", "change with the contexts", "pass them with every round")
         return None
     return units.means("true_means", required("true_means", algorithm, given), actions)
