@@ -12,7 +12,7 @@ import pytest
 
 from edge import Edge, at_the_edge
 from fake_desk import FakeDesk, a_log
-from handrail.service.http.protocol import _SURPLUS
+from handrail.service.http.protocol import _PIPELINED, _SURPLUS
 from handrail.service.limits import Limits
 
 SHORT = Limits(
@@ -258,6 +258,44 @@ def test_a_body_that_is_no_http(edge: Edge) -> None:
         connection.sendall(head(edge, "Transfer-Encoding: chunked\r\n\r\nzz\r\n"))
         assert only_answer(everything(connection))[0] == 400
     assert edge.desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Authorization: Bearer {read}\r\nAuthorization: Bearer {admin}\r\nContent-Length: 2",
+        "Authorization: Bearer {admin}\r\nauthorization: Bearer {admin}\r\nContent-Length: 2",
+        "Authorization: Bearer {admin}\r\nHost: elsewhere\r\nContent-Length: 2",
+        (
+            "Authorization: Bearer {admin}\r\nContent-Type: text/plain\r\n"
+            "Content-Type: application/json\r\nContent-Length: 2"
+        ),
+        "Authorization: Bearer {admin}\r\nTransfer-Encoding: gzip, chunked",
+        (
+            "Authorization: Bearer {admin}\r\nTransfer-Encoding: identity\r\n"
+            "Transfer-Encoding: chunked"
+        ),
+    ],
+)
+def test_what_others_may_understand_otherwise(edge: Edge, headers: str) -> None:
+    begin = "POST /v1/policies/a/decide HTTP/1.1\r\nHost: localhost\r\n"
+    body = "\r\n\r\n2\r\n{}\r\n0\r\n\r\n" if "chunked" in headers else "\r\n\r\n{}"
+    with connected(edge) as connection:
+        connection.sendall((begin + headers.format_map(edge.keys) + body).encode())
+        assert only_answer(everything(connection))[0] == 400
+    assert edge.desk.asked == []
+
+
+def test_far_too_many_requests_at_once() -> None:
+    """They are not taken in one go, while all others wait."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with at_the_edge() as edge, connected(edge) as connection:
+        connection.sendall(request * _PIPELINED)
+        received = b""
+        while received.count(b"HTTP/1.1 200 OK") < _PIPELINED:
+            received += connection.recv(65536)
+        connection.sendall(request * (_PIPELINED + 2))
+        assert everything(connection).count(b"HTTP/1.1 200 OK") < _PIPELINED
 
 
 def test_an_upgrade_is_not_made(edge: Edge) -> None:

@@ -30,6 +30,12 @@ _SLOW: Final = on_the_wire(Problem(408, "did not arrive in time", field="request
 _LINE_BYTES: Final = len(b"  HTTP/1.1\r\n\r\n")
 """Of a head besides its method, its address and its headers."""
 
+_CODING: Final = b"transfer-encoding"
+_ONCE: Final = (b"authorization", b"content-encoding", b"content-type", b"host", b"origin", _CODING)
+"""Headers of which a second one would say something else to whoever reads the first."""
+_PIPELINED: Final = 100
+"""Requests that wait behind one of the same connection: all in a piece are taken in one go."""
+
 
 def _too_large(most: int) -> bytes:
     return on_the_wire(Problem(431, f"is larger than {most} bytes", field="head"))
@@ -112,8 +118,19 @@ class Watched(HttpToolsProtocol):
         if size > self.limits.head_bytes:
             self._refusal = _too_large(self.limits.head_bytes)
             raise ValueError("the head is too large")  # the parser stops: `send_400_response`
+        if self._is_ambiguous() or len(self.pipeline) >= _PIPELINED:
+            raise ValueError("the request is ambiguous, or one of too many")
         super().on_headers_complete()
         self._head = self._begun = False
+
+    def _is_ambiguous(self) -> bool:
+        """Say whether a proxy in front may have understood another request than we do."""
+        head = dict(self.headers)
+        if len(head) < len(self.headers):
+            names = [name for name, _ in self.headers]
+            if any(names.count(name) > 1 for name in _ONCE):
+                return True
+        return head.get(_CODING, b"chunked").lower() != b"chunked"
 
     def _unsupported_upgrade_warning(self) -> None:
         """Answer as if no upgrade had been asked for, and then close: the parser is done."""
