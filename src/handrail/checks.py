@@ -80,7 +80,7 @@ def flag(field: str, value: object) -> bool:
 def one_of(field: str, value: object, known: Collection[str]) -> str:
     """Return one of the known names."""
     if not isinstance(value, str) or value not in known:
-        raise InputError(field, f"{value!r} is not known", nearest(value, known))
+        raise InputError(field, f"{shown(value)} is not known", nearest(value, known))
     return value
 
 

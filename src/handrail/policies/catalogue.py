@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handrail.errors import InputError, nearest
+from handrail.errors import InputError, nearest, shown
 from handrail.policies.algorithm import Algorithm
 
 __all__ = ["algorithm", "algorithms"]
@@ -171,5 +171,7 @@ def algorithm(name: str) -> Algorithm:
     """
     row = _BY_NAME.get(name) if isinstance(name, str) else None
     if row is None:
-        raise InputError("algorithm", f"{name!r} is not in the catalogue", nearest(name, _BY_NAME))
+        raise InputError(
+            "algorithm", f"{shown(name)} is not in the catalogue", nearest(name, _BY_NAME)
+        )
     return row

@@ -18,7 +18,7 @@ from handrail.conservative.baseline import CONSTANT, FROM_MEANS, FROM_REWARDS, N
 from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
-from handrail.errors import InputError, NoGuaranteeWarning
+from handrail.errors import InputError, NoGuaranteeWarning, shown
 from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import MOST_ARMS, refuse_unused, required, resolve, spent_on
@@ -333,7 +333,9 @@ def _lessons(value: object, known: Known) -> int:
     if isinstance(value, bool | np.bool_):
         return FROM_REWARDS if known.learned or value else NOTHING
     if value != "mean":
-        raise InputError("learn_baseline", f"{value!r} is not known", "pass true, false or 'mean'")
+        raise InputError(
+            "learn_baseline", f"{shown(value)} is not known", "pass true, false or 'mean'"
+        )
     if known.learned:
         return FROM_REWARDS
     return NOTHING if known.code == CONSTANT else FROM_MEANS
