@@ -45,6 +45,39 @@ def test_the_metrics() -> None:
     assert set(re.findall(r"\bhandrail_\w+", rules)) <= real
 
 
+def test_the_alert_on_rewards_that_disagree(tmp_path: Path) -> None:
+    """It counts single rewards and those of batches, and is there before the first of them.
+
+    A counter that begins at 1 has not increased by anything, to Prometheus.
+    """
+    (asked,) = re.findall(r"alert: HandrailRewardsDisagree.*?\n +expr: (.*?)\n", TEXT)
+    (metric,) = re.findall(r"^increase\((.*)\[1h\]\) > 0$", asked)
+    made = {
+        **{"name": "a", "algorithm": "UCB", "arms": 2, "delta": 0.05, "reward_range": [0, 1]},
+    }
+
+    def count(api: httpx.Client) -> float:
+        (line,) = re.findall(rf"^{re.escape(metric)} (.*)$", api.get("/metrics").text, re.MULTILINE)
+        return float(line)
+
+    with real_edge(str(tmp_path / "log.db")) as (url, key):
+        headers = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=60.0) as api:
+            assert count(api) == 0
+            api.post("/v1/policies", json=made).raise_for_status()
+            name = api.post("/v1/policies/a/decide").json()["id"]
+            told = "/v1/policies/a/rewards"
+            api.post(told, json={"decision": name, "reward": 1}).raise_for_status()
+            other = {"decision": name, "reward": 0}
+            assert api.post(told, json=other).status_code == 409
+            assert count(api) == 1
+            assert api.post(told, json={"rewards": [other, other]}).status_code == 200
+            assert count(api) == 3
+            api.delete("/v1/policies/a").raise_for_status()
+            assert api.post(told, json=other).status_code == 409  # archived: another matter
+            assert count(api) == 3
+
+
 def test_the_roles() -> None:
     (rows,) = tables(PAGE, "role")
     assert [backticked(row[0])[0] for row in rows] == list(ROLES)

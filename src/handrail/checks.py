@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from handrail.errors import InputError, nearest
+from handrail.errors import InputError, nearest, shown
 from handrail.records import Floats
 
 __all__ = ["array", "finite", "flag", "index", "number", "one_of", "positive", "share", "whole"]
@@ -23,7 +23,7 @@ def number(field: str, value: object) -> float:
             raise TypeError
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise InputError(field, f"{value!r} is not a number") from None
+        raise InputError(field, f"{shown(value)} is not a number") from None
     if not math.isfinite(result):
         raise InputError(field, f"{result} is not finite", "pass a finite number")
     return result
@@ -50,11 +50,11 @@ def share(field: str, value: object) -> float:
 def whole(field: str, value: object, least: int = 1, most: int = 2**62) -> int:
     """Return an int from least to most."""
     if isinstance(value, bool | np.bool_):
-        raise InputError(field, f"{value!r} is not a whole number")
+        raise InputError(field, f"{shown(value)} is not a whole number")
     try:
         result = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(field, f"{value!r} is not a whole number") from None
+        raise InputError(field, f"{shown(value)} is not a whole number") from None
     if not least <= result <= most:
         raise InputError(
             field, f"{result} is out of range", f"pass a whole number from {least} to {most}"
@@ -80,7 +80,7 @@ def flag(field: str, value: object) -> bool:
 def one_of(field: str, value: object, known: Collection[str]) -> str:
     """Return one of the known names."""
     if not isinstance(value, str) or value not in known:
-        raise InputError(field, f"{value!r} is not known", nearest(value, known))
+        raise InputError(field, f"{shown(value)} is not known", nearest(value, known))
     return value
 
 
@@ -103,8 +103,8 @@ def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
         raise InputError(
             field,
-            f"has shape {tuple(result.shape)}",
-            f"pass shape ({wanted}{',' if len(shape) == 1 else ''})",
+            f"has shape {list(result.shape)}",
+            f"pass shape [{wanted}]",
         )
     return result if result.flags.writeable else result.copy()
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
-__all__ = ["InputError", "NoGuaranteeWarning", "nearest"]
+__all__ = ["InputError", "NoGuaranteeWarning", "nearest", "shown"]
+
+_LONGEST: Final = 100
+"""Characters of the user's text that are repeated."""
 
 
 class InputError(ValueError):
@@ -45,6 +49,29 @@ class NoGuaranteeWarning(UserWarning):
     """The promise is void, or rests on something handrail cannot check; the text says which."""
 
 
+def shown(value: object) -> str:
+    """Return a value as it is repeated to the user, who may have written it in JSON.
+
+    Parameters
+    ----------
+    value : object
+        What the user passed.
+
+    Returns
+    -------
+    str
+        Its representation; a tuple's is that of a list, a long text's ends after its beginning.
+
+    Examples
+    --------
+    >>> shown((0.5, 1.0)), shown("0.5")
+    ('[0.5, 1.0]', "'0.5'")
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]!r}..."
+    return repr(list(value) if isinstance(value, tuple) else value)
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """Say which of the known names was probably meant.
 
@@ -67,7 +94,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
-    close = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.6)
+    # Who writes more than any name has meant none, and comparing takes time.
+    close = get_close_matches(str(name)[:_LONGEST].casefold(), folded, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(folded[match] for match in close) + "?"
     return "the known names are " + ", ".join(names)

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 import handrail
+from handrail.service import commands, outcomes
 from handrail.service.definition import define
 from handrail.service.desk import Desk
 from handrail.service.limits import Limits
-from handrail.service.messages import CreateRequest, DecideRequest
+from handrail.service.messages import ArmRequest, CreateRequest, DecideRequest
+from handrail.service.session import Session
+from handrail.service.shelf import Shelf
 from handrail.service.store.open import open_store
+from memory_store import MemoryStore
 
 
 def made(gap: Any) -> CreateRequest:
@@ -97,6 +101,77 @@ def test_a_page_of_large_rounds_ends_early_and_the_next_goes_on(tmp_path: Path) 
         await desk.stop(10.0)
 
     asyncio.run(run())
+
+
+LONG = "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"algorithm": LONG}, {"accounting": LONG}, {"clip": LONG}, {"arms_ever": LONG}),
+        *({"learn_baseline": LONG}, {"baseline": LONG}, {"arms": ["a", LONG], "baseline": "a"}),
+        {"algorithm": "LinHANDRAIL", "arms": None, "features": {"a": [0.1], LONG: [0.2]}}
+        | {"baseline": "a", "theta_bound": 1.0},
+    ],
+    ids="-".join,
+)
+def test_long_texts_are_refused_and_not_repeated_at_length(changes: dict[str, Any]) -> None:
+    common = {"arms": 2, "baseline": 0, "baseline_mean": 0.1, "alpha": 0.1, "delta": 0.1}
+    given: dict[str, Any] = {"algorithm": "HANDRAIL", "reward_range": (0.0, 1.0), **common}
+    with MemoryStore().writing() as log:
+        session = Session(log, Shelf(10), Limits(), 1, shared=False)
+        with pytest.raises(handrail.InputError) as caught:
+            commands.create(session, CreateRequest(name="shop", **(given | changes)))
+        assert len(str(caught.value)) < 1_000
+        assert log.policies() == []
+
+
+def test_long_names_in_rounds_arms_and_paths() -> None:
+    made = CreateRequest(
+        name="a",
+        algorithm="UCB",
+        arms=["a", "b"],
+        arms_ever="any",
+        delta=0.1,
+        reward_range=(0.0, 1.0),
+    )
+    rows = CreateRequest(
+        name="b",
+        algorithm="LinUCB",
+        dim=1,
+        theta_bound=1.0,
+        feature_bound=1.0,
+        delta=0.1,
+        reward_range=(0.0, 1.0),
+    )
+    with MemoryStore().writing() as log:
+        session = Session(log, Shelf(10), Limits(), 1, shared=False)
+        named, varied = commands.create(session, made), commands.create(session, rows)
+        asked = DecideRequest(features={LONG: [0.1], "b": [0.2]})
+        for what in (
+            lambda: commands.add_arm(session, named, ArmRequest(name=LONG)),
+            lambda: commands.retire_arm(session, named, LONG),
+            lambda: commands.decide_all(session, varied, [asked]),
+            lambda: outcomes.fall_back(session, named, LONG),
+        ):
+            with pytest.raises(handrail.InputError) as caught:
+                what()
+            assert len(str(caught.value)) < 1_000
+        assert (named.seq, varied.seq) == (1, 1)
+
+
+@pytest.mark.parametrize("arm", ["9" * 5000, "\N{ARABIC-INDIC DIGIT ONE}", "01", "-1", "+1", ""])
+def test_an_arm_is_named_by_its_index_in_one_way(arm: str) -> None:
+    made = CreateRequest(
+        name="a", algorithm="UCB", arms=3, arms_ever="any", delta=0.1, reward_range=(0.0, 1.0)
+    )
+    with MemoryStore().writing() as log:
+        session = Session(log, Shelf(10), Limits(), 1, shared=False)
+        book = commands.create(session, made)
+        with pytest.raises(handrail.InputError, match="is no index"):
+            commands.retire_arm(session, book, arm)
+        assert commands.retire_arm(session, book, "1") == 1
 
 
 def test_a_file_with_two_names_is_not_served(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -260,7 +261,7 @@ def test_damage_is_noticed(path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handrail.service.store.sqlite._CHECKPOINT_PAGES", 50)
+    _small_log(monkeypatch, seconds=0.001)
     store = opened(path, exclusive=True)
     policy = add(store)
     rows = iter(chain(1, 1000))
@@ -277,10 +278,48 @@ def test_the_write_ahead_log_stays_small(path: Path, monkeypatch: pytest.MonkeyP
     with store.reading() as reader:
         reader.head(policy)  # as long as somebody reads an old moment, it has to grow
         assert write(200) > 2 * size
+    assert write(100) < 150 * 4096  # what it took meanwhile is given back
     before = write(100)
     assert write(200) == before  # its pages are used again
     with store.reading() as reader:
-        assert len(reader.events(policy)) == 800
+        assert len(reader.events(policy)) == 900
+    store.close()
+
+
+def _small_log(monkeypatch: pytest.MonkeyPatch, *, seconds: float) -> None:
+    for name, value in (("PAGES", 50), ("SECONDS", seconds)):
+        monkeypatch.setattr(f"handrail.service.store.sqlite._CHECKPOINT_{name}", value)
+    monkeypatch.setattr("handrail.service.store.sqlite._LOG_BYTES", 50 * 4096)
+
+
+def test_readers_that_come_all_the_time_do_not_let_the_write_ahead_log_grow(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _small_log(monkeypatch, seconds=60.0)
+    store = opened(path, exclusive=True)
+    policy = add(store)
+    over = threading.Event()
+
+    def read() -> None:
+        with contextlib.ExitStack() as first:
+            before = first
+            while not over.wait(0.002):
+                with contextlib.ExitStack() as now:  # begins before the one before it ends
+                    now.enter_context(store.reading()).head(policy)
+                    before.close()
+                    before = now.pop_all()
+            before.close()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for row in chain(1, 300):
+            with store.writing() as writer:
+                writer.append(policy, [row])
+    finally:
+        over.set()
+        reader.join()
+    assert path.with_name("log.db-wal").stat().st_size < 150 * 4096
     store.close()
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handrail.errors import InputError, nearest
+from handrail.errors import InputError, nearest, shown
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import WHERE_TOLD
 
@@ -204,7 +204,9 @@ def algorithm(name: str) -> Algorithm:
     """
     row = _BY_NAME.get(name) if isinstance(name, str) else None
     if row is None:
-        raise InputError("algorithm", f"{name!r} is not in the catalogue", nearest(name, _BY_NAME))
+        raise InputError(
+            "algorithm", f"{shown(name)} is not in the catalogue", nearest(name, _BY_NAME)
+        )
     return row
 
 

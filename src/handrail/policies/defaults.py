@@ -229,5 +229,5 @@ def refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
 def required(field: str, algorithm: Algorithm, given: Mapping[str, Any]) -> Any:
     """Return a parameter that has to be given."""
     if given[field] is None:
-        raise InputError(field, f"is required for {algorithm.name}", f"pass {field}=...")
+        raise InputError(field, f"is required for {algorithm.name}", f"pass {field}")
     return given[field]

@@ -15,7 +15,7 @@ import re
 import secrets
 from typing import Final, NamedTuple
 
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 
 __all__ = ["COPY_NAME", "POLICY_NAME", "Identity", "decision_id", "new_name", "parse_id", "process"]
 
@@ -69,6 +69,8 @@ def parse_id(text: str) -> Identity:
     """Read an id."""
     match = _PATTERN.fullmatch(text)
     if match is None:
-        raise InputError("decision", f"{text!r} is not a decision id", "pass decision.id")
+        raise InputError(
+            "decision", f"{shown(text)} is not a decision id", "pass the id of a decision"
+        )
     policy, copy, number, kind = match.groups()
     return Identity(policy, copy, int(number), kind == "r")

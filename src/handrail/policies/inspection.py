@@ -53,7 +53,8 @@ def estimates(policy: Policy) -> list[dict[str, Any]] | None:
     Returns
     -------
     list of dict or None
-        Of each arm: `plays`, `rewards` (how many came), `mean`, `lower`, `upper`, `retired`. A
+        Of each arm: `plays`, `rewards` (how many came), `mean`, `lower`, `upper`, `retired`. The
+        agreed baseline's plays are all of S_b. With `confirm`, other plays are those rewarded. A
         bound that there is not yet is None. None where actions change every round.
     """
     with policy._lock:
@@ -67,6 +68,8 @@ def estimates(policy: Policy) -> list[dict[str, Any]] | None:
     choices = standing._replace(hold=False)
     twin.decide(choices, "")
     arrays = state.model.arrays()
+    ledger = accounts(policy)
+    held = int(ledger["rounds"] - ledger["plays"])
     result = []
     for arm in range(len(arrays["gone"])):
         _, upper, lower = twin.model.examined(arm)
@@ -74,9 +77,10 @@ def estimates(policy: Policy) -> list[dict[str, Any]] | None:
         rewards = int(arrays["counts"][arm]) if counted else None
         total = float(arrays["sums"][arm]) if counted else 0.0
         retired = bool(arrays["gone"][arm])
+        also = held if arm == twin.settings.baseline else 0
         result.append(
             {
-                "plays": int(arrays["plays"][arm]) if counted else None,
+                "plays": int(arrays["plays"][arm]) + also if counted else None,
                 "rewards": rewards,
                 "mean": units.outward(total / rewards) if rewards else None,
                 "lower": units.outward(lower),

@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from handrail.conservative.baseline import CONSTANT, GIVEN, WITHIN
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.units import Units
 
 __all__ = ["LEARNED", "Known", "baseline_interval", "know"]
 
 LEARNED: Final = "learned"
-_REMEDY: Final = "pass a number, a pair (low, high) or 'learned'"
+_REMEDY: Final = "pass a number, a pair [low, high] or 'learned'"
 
 
 class Known(NamedTuple):
@@ -39,11 +39,11 @@ def baseline_interval(units: Units, value: object) -> tuple[float, float]:
     if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim > 0):
         pair = list(value)
         if len(pair) != 2:
-            raise InputError("baseline_mean", f"{value!r} is no pair", _REMEDY)
+            raise InputError("baseline_mean", f"{shown(value)} is no pair", _REMEDY)
         low = units.mean("baseline_mean", pair[0])
         high = units.mean("baseline_mean", pair[1])
         if low > high:
-            raise InputError("baseline_mean", f"({pair[0]}, {pair[1]}) is empty", _REMEDY)
+            raise InputError("baseline_mean", f"[{pair[0]}, {pair[1]}] is empty", _REMEDY)
         return low, high
     mean = units.mean("baseline_mean", value)
     return mean, mean

@@ -29,7 +29,7 @@ def check_new_arm(settings: Settings, features: object) -> Floats | None:
         A row of inner features.
     """
     if settings.actions is None:
-        raise InputError("arm", "actions come anew every round", "pass it to decide()")
+        raise InputError("arm", "actions come anew every round", "pass it with its round")
     if settings.algorithm.past == "oracle":
         raise InputError("arm", "an oracle knows the means of its arms", "make a new policy")
     means = settings.algorithm.estimator == "means"
@@ -40,7 +40,7 @@ def check_new_arm(settings: Settings, features: object) -> Floats | None:
         raise InputError(
             "arm",
             f"delta is shared among {settings.actions} arms, and all are there",
-            "make the policy with arms_ever=K, or arms_ever='any'",
+            "make the policy with a larger arms_ever, or 'any'",
         )
     if means:
         return None

@@ -17,7 +17,7 @@ from handrail.conservative.baseline import CONSTANT, FROM_MEANS, FROM_REWARDS, N
 from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import (
@@ -222,7 +222,7 @@ def _shape(
         raise InputError(
             "dim" if given["dim"] is None else "features",
             f"{algorithm.name} needs one of dim and features",
-            "pass dim=d for features that change every round, features=(K, d) for fixed arms",
+            "pass dim where features change every round, or the features of fixed arms",
         )
     constant = 1 if units.shifted else 0
     if given["dim"] is not None:
@@ -281,7 +281,7 @@ def _noise(value: object, units: Units, needed: bool) -> float:
     if value is None:
         if needed and not units.bounded:
             raise InputError(
-                "noise", "is required without reward_range", "pass noise= or reward_range="
+                "noise", "is required without reward_range", "pass noise or reward_range"
             )
         return 0.5
     return checks.positive("noise", checks.positive("noise", value) / units.scale)
@@ -352,7 +352,9 @@ def _lessons(value: object, known: Known) -> int:
     if isinstance(value, bool | np.bool_):
         return FROM_REWARDS if known.learned or value else NOTHING
     if value != "mean":
-        raise InputError("learn_baseline", f"{value!r} is not known", "pass True, False or 'mean'")
+        raise InputError(
+            "learn_baseline", f"{shown(value)} is not known", "pass true, false or 'mean'"
+        )
     if known.learned:
         return FROM_REWARDS
     return NOTHING if known.code == CONSTANT else FROM_MEANS
@@ -400,8 +402,6 @@ def _truth(
         return None
     if actions is None:
         if given["true_means"] is not None:
-            raise InputError(
-                "true_means", "change with the contexts", "pass them to decide() every round"
-            )
+            raise InputError("true_means", "change with the contexts", "pass them with every round")
         return None
     return units.means("true_means", required("true_means", algorithm, given), actions)

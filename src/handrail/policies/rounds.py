@@ -79,13 +79,13 @@ def check_round(
             played = -1 if named is None else checks.index("baseline", named, actions)
             return Round(rows, played, 0.0, 0.0, truth, hold=hold)
     if named is None:
-        raise InputError("baseline", "is not known for this round", "pass baseline=index")
+        raise InputError("baseline", "is not known for this round", "pass the baseline's index")
     played = checks.index("baseline", named, actions)
     if settings.known.fixed and rows is None and played != settings.baseline:
         raise InputError(
             "baseline",
             f"action {played} is not the one whose mean was agreed to be unknown",
-            "leave it out of decide(), or tell every round's baseline_mean",
+            "leave it out, or tell every round's baseline_mean",
         )
     other = settings.baseline not in (None, played)
     low, high = mean_of_round(settings, baseline_mean, other)
@@ -106,10 +106,10 @@ def _guarded(
         if value is not None:
             raise InputError(field, "a guard does not use them", "leave them out")
     if proposal is None and not hold:
-        raise InputError("proposal", "is required every round", "pass proposal=action")
+        raise InputError("proposal", "is required every round", "pass the proposed action")
     named = settings.baseline if baseline is None else baseline
     if named is None:
-        raise InputError("baseline", "is not known for this round", "pass baseline=action")
+        raise InputError("baseline", "is not known for this round", "pass the baseline")
     if proposal is None:
         proposal = named
     names = (action_name("baseline", named), action_name("proposal", proposal))
@@ -132,11 +132,11 @@ def mean_of_round(settings: Settings, baseline_mean: object, other: bool) -> tup
             raise InputError(
                 "baseline_mean",
                 "was agreed on when the policy was made",
-                "leave it out of decide()",
+                "leave it out",
             )
         low, high = baseline_interval(settings.units, baseline_mean)
     elif known.low is None or known.high is None or (other and not known.fixed):
-        raise InputError("baseline_mean", "is not known for this round", "pass baseline_mean=...")
+        raise InputError("baseline_mean", "is not known for this round", "pass baseline_mean")
     else:
         low, high = known.low, known.high
     if high < settings.baseline_lower and not known.fixed:
@@ -151,12 +151,10 @@ def mean_of_round(settings: Settings, baseline_mean: object, other: bool) -> tup
 def _features(settings: Settings, features: ArrayLike | None) -> Floats | None:
     if settings.actions is not None:
         if features is not None:
-            raise InputError(
-                "features", "were fixed when the policy was made", "leave them out of decide()"
-            )
+            raise InputError("features", "were fixed when the policy was made", "leave them out")
         return None
     if features is None:
-        raise InputError("features", "are required every round", "pass features=(actions, dim)")
+        raise InputError("features", "are required every round", "pass one row per action")
     return settings.units.augment(checks.array("features", features, (None, settings.dim)))
 
 
@@ -169,12 +167,10 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
         return NO_TRUTH
     if settings.truth is not None:
         if true_means is not None:
-            raise InputError(
-                "true_means", "were fixed when the policy was made", "leave them out of decide()"
-            )
+            raise InputError("true_means", "were fixed when the policy was made", "leave them out")
         return settings.truth
     if true_means is None:
-        raise InputError("true_means", "are required every round", "pass true_means=(actions,)")
+        raise InputError("true_means", "are required every round", "pass one per action")
     return settings.units.means("true_means", true_means, actions)
 
 

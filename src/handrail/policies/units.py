@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from handrail import checks
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 from handrail.records import Floats
 
 __all__ = ["Units", "make_units"]
@@ -111,9 +111,9 @@ def make_units(reward_range: object, mean_range: object) -> Units:
         return Units(0.0, 1.0, bounded=False)
     pair = list(value) if isinstance(value, Iterable) else []
     if len(pair) != 2:
-        raise InputError(field, f"{value!r} is not a pair", "pass (lowest, highest)")
+        raise InputError(field, f"{shown(value)} is not a pair", "pass [lowest, highest]")
     low, high = checks.number(field, pair[0]), checks.number(field, pair[1])
     if not low < high:
-        raise InputError(field, f"({low:g}, {high:g}) is empty", "pass (lowest, highest)")
+        raise InputError(field, f"[{low:g}, {high:g}] is empty", "pass [lowest, highest]")
     checks.positive(field, high - low)
     return Units(low, high, bounded=reward_range is not None)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
+from typing import Final
 
 from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.identity import new_name, parse_id
 from handrail.service.answers import answer
 from handrail.service.book import Book
-from handrail.service.definition import LOG_VERSION, check_names, define, index_of, parts_of
+from handrail.service.definition import (
+    LOG_VERSION,
+    check_length,
+    check_names,
+    define,
+    index_of,
+    parts_of,
+)
 from handrail.service.events import (
     Archived,
     ArmAdded,
@@ -38,9 +47,15 @@ __all__ = [
     "retire_arm",
 ]
 
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+"""An arm's index in a path."""
+
 
 def create(session: Session, request: CreateRequest) -> Book:
     """Create a policy."""
+    for field, names in (("arms", request.arms), ("features", request.features)):
+        if isinstance(names, list | dict):  # not in `define`: older logs may have longer ones
+            check_length(field, names, session.limits)
     definition, made = define(request, session.limits)
     row = session.log.add_policy(request.name)
     if row is None:
@@ -107,6 +122,7 @@ def add_arm(session: Session, book: Book, request: ArmRequest) -> Action:
         reason = "these arms have no names" if book.names is None else "is required"
         raise InputError("name", reason, "name new arms as those of the creation")
     if book.names is not None and request.name is not None:
+        check_length("name", [request.name], session.limits)
         check_names([*book.names, request.name])
     event = ArmAdded(at=session.time(book), name=request.name, features=request.features)
     arm = book.policy.add_arm(request.features)
@@ -118,7 +134,7 @@ def add_arm(session: Session, book: Book, request: ArmRequest) -> Action:
 def retire_arm(session: Session, book: Book, arm: str) -> Action:
     """Retire an arm, by its name or its index."""
     active(book)
-    named: Action = int(arm) if book.names is None and arm.isdecimal() else arm
+    named: Action = int(arm) if book.names is None and _INDEX.fullmatch(arm) else arm
     index = index_of("arm", named, book.names)
     if book.policy.is_retired(index):
         return book.name_of(index)

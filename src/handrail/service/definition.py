@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from handrail.errors import InputError, NoGuaranteeWarning
+from handrail.errors import InputError, NoGuaranteeWarning, shown
 from handrail.policies.defaults import resolved_parameters
 from handrail.policies.make import make_policy, remake_policy
 from handrail.policies.policy import Policy
@@ -18,6 +19,7 @@ from handrail.service.messages import Action, CreateRequest
 __all__ = [
     "LOG_VERSION",
     "Made",
+    "check_length",
     "check_name",
     "check_names",
     "define",
@@ -171,12 +173,20 @@ def check_names(names: list[str]) -> None:
         raise InputError("arms", "the names are not all different", "give each arm its own name")
 
 
+def check_length(field: str, names: Iterable[object], limits: Limits) -> None:
+    """Refuse names of actions that are too long."""
+    if any(isinstance(name, str) and len(name) > limits.key_length for name in names):
+        raise InputError(
+            field, "has too long a name", f"use {limits.key_length} characters at most"
+        )
+
+
 def index_of(field: str, action: Action, names: list[str] | None) -> int:
     """Return the index of an action that may be named."""
     if isinstance(action, int):
         return action
     if names is None:
-        raise InputError(field, f"{action!r} is no index", "these actions have no names")
+        raise InputError(field, f"{shown(action)} is no index", "these actions have no names")
     try:
         return names.index(action)
     except ValueError:

@@ -12,13 +12,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from handrail.errors import InputError
 from handrail.policies.outcomes import Because
 from handrail.service import commands, outcomes, views
 from handrail.service.book import Book
+from handrail.service.events import Decided
 from handrail.service.keeper import TRY_SECONDS, Keeper
 from handrail.service.limits import Limits
 from handrail.service.messages import (
@@ -35,7 +37,7 @@ from handrail.service.messages import (
     RewardRequest,
 )
 from handrail.service.problems import Problem, from_input, mistake
-from handrail.service.session import Session
+from handrail.service.session import Look, Session
 from handrail.service.shelf import Shelf
 from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 from handrail.service.store.protocol import (
@@ -170,7 +172,7 @@ class Desk:
 
     async def show(self, name: str) -> PolicyView:
         """Return a policy."""
-        return await self._on(name, lambda _, book: views.policy_view(book))
+        return await self._see(name, lambda _, book: views.policy_view(book))
 
     async def change_mode(self, name: str, request: ModeRequest) -> PolicyView:
         """Change a policy's mode."""
@@ -262,21 +264,21 @@ class Desk:
 
     async def budget(self, name: str, after: int, points: int) -> BudgetView:
         """Return the budget, and its margin over time."""
-        book, number = await self._look(name)
-        last = book.policy.round
-        found = await self._read(
-            lambda reader: views.sampled(reader, number, after + 1, last, points)
-        )
-        return await self._on(name, lambda _, current: views.budget_view(current, found))
+        found = await self._decided(name, after, points)
+        return await self._see(name, lambda _, current: views.budget_view(current, found))
 
     async def estimates(self, name: str, after: int, points: int) -> EstimatesView:
         """Return what is known of the actions, and of chosen ones over time."""
+        found = await self._decided(name, after, points)
+        return await self._see(name, lambda _, current: views.estimates_view(current, found))
+
+    async def _decided(self, name: str, after: int, points: int) -> list[Decided]:
+        """Return decisions after a round, evenly spaced."""
         book, number = await self._look(name)
-        last = book.policy.round
-        found = await self._read(
-            lambda reader: views.sampled(reader, number, after + 1, last, points)
-        )
-        return await self._on(name, lambda _, current: views.estimates_view(current, found))
+        found: list[Decided] = []
+        for rounds in views.spaced(after + 1, book.policy.round, points):
+            found += await self._read(partial(views.decided, number=number, rounds=rounds))
+        return found
 
     async def events(self, name: str, after: int, limit: int) -> list[Row]:
         """Return events of a policy's log."""
@@ -292,7 +294,7 @@ class Desk:
         return await self._read(lambda reader: reader.keys())
 
     async def _look(self, name: str) -> tuple[Book, int]:
-        return await self._on(name, lambda session, book: (book, session.number(book)))
+        return await self._see(name, lambda look, book: (book, look.number(book)))
 
     async def _read(self, read: Callable[[Reader], _T]) -> _T:
         """Read beside the writer."""
@@ -316,14 +318,20 @@ class Desk:
         """Submit work on a policy's book."""
         return self._submit(name, lambda session: work(session, session.book(name)))
 
-    def _submit(self, name: str | None, work: Callable[[Session], _T]) -> asyncio.Future[_T]:
+    def _see(self, name: str, work: Callable[[Look, Book], _T]) -> asyncio.Future[_T]:
+        """Submit work on a policy's book that changes nothing."""
+        return self._submit(name, lambda look: work(look, look.book(name)), changes=False)
+
+    def _submit(
+        self, name: str | None, work: Callable[[Any], _T], *, changes: bool = True
+    ) -> asyncio.Future[_T]:
         if not self._open:
             raise Problem(503, "the service is starting or stopping", remedy="try again")
         if self._queue.qsize() >= self.limits.queue:
             raise Problem(503, "too many requests wait", remedy="try again later")
         assert self._loop is not None
         future: asyncio.Future[_T] = self._loop.create_future()
-        self._queue.put(Task(name, work, future, CALLER.get()))
+        self._queue.put(Task(name, work, future, CALLER.get(), changes=changes))
         return future
 
     def _run(self) -> None:
@@ -342,8 +350,12 @@ class Desk:
         """Serve a batch and see to what is due; return whether to go on."""
         batch, last = self._gather()
         self._busy = time.monotonic()
-        if batch:
-            self._serve(batch)
+        self._used = set()
+        # Who only looks is served apart: also while nothing can be written.
+        for changes in (True, False):
+            part = [task for task in batch if task.changes == changes]
+            if part:
+                self._serve(part)
         if self.broken is None:
             try:
                 self._keeper.tidy(self._clock(), self._used)
@@ -370,7 +382,9 @@ class Desk:
 
     def _serve(self, batch: list[Task]) -> None:
         try:
-            if self._commit(batch):
+            if not batch[0].changes:
+                self._look_up(batch)
+            elif self._commit(batch):
                 self._keeper.note_back()
         except StoreUnavailable as error:
             self._keeper.note_away(error)
@@ -407,26 +421,35 @@ class Desk:
                 now = int(self._clock() * 1e6)
                 session = Session(log, self._shelf, self.limits, now, shared=self._store.shared)
                 session.lock([task.name for task in batch if task.name is not None])
-                for task in batch:
-                    session.by = task.by
-                    try:
-                        task.outcome = task.work(session)
-                    except Problem as problem:
-                        task.outcome = problem
-                    except InputError as error:
-                        task.outcome = from_input(error)
+                _work(batch, session)
                 session.flush()
         except BaseException:
             if session is not None:
                 for name in session.created:
                     self._shelf.forget(name)
-                for number in session.used:
-                    self._shelf.drop(number)
+                self._drop(session)
             raise
-        self._used = session.used
+        self._used |= session.used
         self.batches += 1
         self.commit_seconds += time.perf_counter() - started
         return session.wrote
+
+    def _look_up(self, batch: list[Task]) -> None:
+        """Serve a batch that changes nothing from what is committed."""
+        look: Look | None = None
+        try:
+            with self._store.reading() as reader:
+                look = Look(reader, self._shelf, shared=self._store.shared)
+                _work(batch, look)
+        except BaseException:
+            if look is not None:
+                self._drop(look)
+            raise
+        self._used |= look.used
+
+    def _drop(self, look: Look) -> None:
+        for number in look.used:
+            self._shelf.drop(number)
 
     def _answer(self, batch: list[Task]) -> None:
         assert self._loop is not None
@@ -434,3 +457,15 @@ class Desk:
             self._loop.call_soon_threadsafe(resolve, batch)
         except RuntimeError:  # the loop is closed: nobody waits any longer
             _LOG.warning("the service ended before %d answers were given", len(batch))
+
+
+def _work(batch: Iterable[Task], look: Look) -> None:
+    """Do what each task asks for; what is refused is refused to that one only."""
+    for task in batch:
+        look.by = task.by
+        try:
+            task.outcome = task.work(look)
+        except Problem as problem:
+            task.outcome = problem
+        except InputError as error:
+            task.outcome = from_input(error)

@@ -24,7 +24,7 @@ from handrail.errors import InputError
 from handrail.policies.decision import Decision
 from handrail.records import Floats
 from handrail.service.book import Book
-from handrail.service.definition import check_names, index_of
+from handrail.service.definition import check_length, check_names, index_of
 from handrail.service.events import Decided
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, DecideRequest, Mean
@@ -106,6 +106,7 @@ def _rows(request: DecideRequest, limits: Limits) -> tuple[list[str] | None, Flo
     if isinstance(features, dict):
         names, features = list(features), list(features.values())
         check_names(names)
+        check_length("features", names, limits)
     if len(features) > limits.candidates:
         raise InputError(
             "features",

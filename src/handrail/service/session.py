@@ -12,12 +12,58 @@ from handrail.service.events import Decided, Event, Upgraded, decode, encode, ro
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
 from handrail.service.shelf import DamagedLog, Shelf, fold
-from handrail.service.store.protocol import PolicyRow, Row, Writer
+from handrail.service.store.protocol import PolicyRow, Reader, Row, Writer
 
-__all__ = ["Session"]
+__all__ = ["Look", "Session"]
 
 
-class Session:
+class Look:
+    """What requests work with that change nothing.
+
+    Parameters
+    ----------
+    reader : Reader
+        The transaction.
+    shelf : Shelf
+        The books in memory.
+    shared : bool
+        Whether other processes append to the same logs.
+    """
+
+    def __init__(self, reader: Reader, shelf: Shelf, *, shared: bool) -> None:
+        self._reader = reader
+        self.shelf = shelf
+        self._shared = shared
+        self._numbers: dict[int, int] = {}
+        self.by: str | None = None
+        """The id of the key whose request is served; None where no keys are asked for."""
+        self.used: set[int] = set()
+        """Policies whose books may be ahead of their logs until the transaction is committed."""
+
+    def book(self, name: str) -> Book:
+        """Return a policy's book, as of the last event of its log."""
+        number = self.shelf.number(name, self._reader)
+        if number is None:
+            raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
+        try:
+            book = self.shelf.book(number, self._reader)
+            if self._shared and number not in self.used:
+                fold(book, self._reader, number)
+        except DamagedLog as error:
+            self.shelf.drop(number)
+            raise Problem(
+                503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
+            ) from error
+        self.used.add(number)
+        self._numbers[id(book)] = number
+        return book
+
+    def number(self, book: Book) -> int:
+        """Return the number of a policy by its book."""
+        return self._numbers[id(book)]
+
+
+class Session(Look):
     """What the requests of one transaction work with.
 
     Parameters
@@ -37,18 +83,12 @@ class Session:
     def __init__(
         self, log: Writer, shelf: Shelf, limits: Limits, now: int, *, shared: bool
     ) -> None:
+        super().__init__(log, shelf, shared=shared)
         self.log = log
-        self.shelf = shelf
         self.limits = limits
         self.now = now
-        self._shared = shared
-        self._numbers: dict[int, int] = {}
-        self.by: str | None = None
-        """The id of the key whose request is served; None where no keys are asked for."""
         self._fresh: dict[int, list[Row]] = {}
         self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
-        self.used: set[int] = set()
-        """Policies whose books may be ahead of their logs until the transaction is committed."""
         self.created: list[str] = []
         """Policies made in this transaction."""
         self.wrote = False
@@ -60,28 +100,6 @@ class Session:
         numbers = sorted(number for number in found if number is not None)
         if numbers:
             self.log.lock(numbers)
-
-    def book(self, name: str) -> Book:
-        """Return a policy's book, as of the last event of its log."""
-        number = self.shelf.number(name, self.log)
-        if number is None:
-            raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
-        try:
-            book = self.shelf.book(number, self.log)
-            if self._shared and number not in self.used:
-                fold(book, self.log, number)
-        except DamagedLog as error:
-            self.shelf.drop(number)
-            raise Problem(
-                503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
-            ) from error
-        self.used.add(number)
-        self._numbers[id(book)] = number
-        return book
-
-    def number(self, book: Book) -> int:
-        """Return the number of a policy by its book."""
-        return self._numbers[id(book)]
 
     def open_book(self, row: PolicyRow, book: Book) -> None:
         """Take in a new policy."""

@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from handrail.service.problems import Problem
-from handrail.service.session import Session
 
 __all__ = ["CALLER", "Task", "away", "resolve"]
 
@@ -17,21 +16,27 @@ CALLER: Final[ContextVar[str | None]] = ContextVar("caller", default=None)
 
 
 class Task:
-    """A request that waits: a policy's name, what is to be done, and who wants to know."""
+    """A request that waits: a policy's name, what is to be done, and who wants to know.
 
-    __slots__ = ("by", "future", "name", "outcome", "work")
+    Its work is done in a `Session`, or in a `Look` if it changes nothing.
+    """
+
+    __slots__ = ("by", "changes", "future", "name", "outcome", "work")
 
     def __init__(
         self,
         name: str | None,
-        work: Callable[[Session], Any],
+        work: Callable[[Any], Any],
         future: asyncio.Future[Any],
         by: str | None = None,
+        *,
+        changes: bool,
     ) -> None:
         self.by = by
         self.name = name
         self.work = work
         self.future = future
+        self.changes = changes
         self.outcome: Any = None
 
 

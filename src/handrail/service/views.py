@@ -27,10 +27,11 @@ from handrail.service.store.protocol import Reader, Row
 
 __all__ = [
     "budget_view",
+    "decided",
     "decision_page",
     "estimates_view",
     "policy_view",
-    "sampled",
+    "spaced",
 ]
 
 _FEW: Final = 20
@@ -133,12 +134,20 @@ def _decision(
     )
 
 
-def sampled(reader: Reader, number: int, first: int, last: int, points: int) -> list[Decided]:
-    """Return the decisions of rounds evenly spaced from first to last, the last one among them."""
+def spaced(first: int, last: int, points: int) -> list[Sequence[int]]:
+    """Return rounds evenly spaced from first to last, the last one among them, in short pieces.
+
+    Each is read by itself: what is written while somebody reads cannot leave the write-ahead log.
+    """
     rounds: Sequence[int] = range(first, last + 1)
     if len(rounds) > points:
         step = (len(rounds) - 1) / max(points - 1, 1)
         rounds = sorted({last - round(i * step) for i in range(points)})
+    return [rounds[start : start + _MANY] for start in range(0, len(rounds), _MANY)]
+
+
+def decided(reader: Reader, number: int, rounds: Iterable[int]) -> list[Decided]:
+    """Return the decisions of rounds, without their features."""
     found = []
     for each in rounds:
         for row in reader.rounds(number, each, each):

@@ -92,6 +92,35 @@ def test_what_only_looks_does_not_show_that_writing_works(store: FaultyStore) ->
     with_desk(store, story)
 
 
+def test_what_is_committed_can_be_looked_at_while_nothing_can_be_written(
+    store: FaultyStore,
+) -> None:
+    """Also by those who wait beside others that want to write."""
+
+    async def story(desk: Desk) -> None:
+        await desk.decide("shop", [DecideRequest()] * 3, batch=True)
+        store.faults.extend(["before", "undone", "before"] * 100)
+        with store.held():
+            writers = [asyncio.ensure_future(desk.decide("shop", [DecideRequest()]))]
+            await asyncio.sleep(0)
+            await eventually(lambda: desk.waiting == 0)  # it has begun, and the others wait
+            looks: list[Awaitable[object]] = [
+                *(desk.show("shop"), desk.policies("", 10, None)),
+                *(desk.budget("shop", 0, 10), desk.estimates("shop", 0, 10)),
+                *(desk.decisions("shop", 0, 10), desk.events("shop", 0, 10)),
+            ]
+            waiting = [asyncio.ensure_future(status(each)) for each in looks]
+            await eventually(lambda: desk.waiting >= len(looks) - 1)
+            writers.append(asyncio.ensure_future(desk.decide("shop", [DecideRequest()])))
+        assert await asyncio.gather(*waiting) == [200] * len(looks)
+        assert [await status(each) for each in writers] == [503, 503]
+        assert (await desk.budget("shop", 0, 10)).round == 3
+        assert (await desk.estimates("shop", 0, 10)).round == 3
+        store.faults.clear()
+
+    with_desk(store, story)
+
+
 def test_a_database_that_neither_works_nor_fails_makes_it_not_ready(
     store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

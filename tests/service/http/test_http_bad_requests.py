@@ -78,13 +78,13 @@ def test_deep_nesting(edge: Edge) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "field", "reason"),
     [
-        (DECIDE, "[]", "body", "is a list, not an object"),
+        (DECIDE, "[]", "body", "is an array, not an object"),
         (DECIDE, "null", "body", "is null, not an object"),
         (DECIDE, "7", "body", "is a whole number, not an object"),
         (DECIDE, '{"x": 1}', "x", "is not a known field"),
-        (DECIDE, '{"features": "a"}', "features", "is a string, not an object or a list"),
+        (DECIDE, '{"features": "a"}', "features", "is a string, not an object or an array"),
         (DECIDE, '{"features": [[1, "a"]]}', "features[0][1]", "is a string, not a number"),
-        (DECIDE, '{"features": {"a": 1}}', "features[...]", "is a whole number, not a list"),
+        (DECIDE, '{"features": {"a": 1}}', "features[...]", "is a whole number, not an array"),
         (DECIDE, '{"features": [[1e999]]}', "features[0][0]", "is too large a number"),
         (DECIDE, '{"features": [[-1e999]]}', "features[0][0]", "is too large a number"),
         (DECIDE, f'{{"features": [[{"9" * 400}]]}}', "features[0][0]", "is too large a number"),
@@ -99,8 +99,8 @@ def test_deep_nesting(edge: Edge) -> None:
             "proposal",
             "is true or false, not a whole number or a string",
         ),
-        (DECIDE, '{"baseline_mean": [1, 2, 3]}', "baseline_mean", "is not a list of 2"),
-        (DECIDE, '{"requests": 1}', "requests", "is a whole number, not a list"),
+        (DECIDE, '{"baseline_mean": [1, 2, 3]}', "baseline_mean", "is not an array of 2"),
+        (DECIDE, '{"requests": 1}', "requests", "is a whole number, not an array"),
         (DECIDE, '{"requests": []}', "requests", "has 0 entries, not 1 to 10"),
         (
             DECIDE,
@@ -138,7 +138,7 @@ def test_deep_nesting(edge: Edge) -> None:
             "is a string, not a number",
         ),
         ("/v1/policies/a/checkpoints", '{"x": 1}', "x", "is not a known field"),
-        ("/v1/policies/a/decisions/id-1/fallback", "[]", "body", "is a list, not an object"),
+        ("/v1/policies/a/decisions/id-1/fallback", "[]", "body", "is an array, not an object"),
     ],
 )
 def test_what_does_not_fit(edge: Edge, path: str, body: str, field: str, reason: str) -> None:

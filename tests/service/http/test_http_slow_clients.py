@@ -12,7 +12,7 @@ import pytest
 
 from edge import Edge, at_the_edge
 from fake_desk import FakeDesk, a_log
-from handrail.service.http.protocol import _SURPLUS
+from handrail.service.http.protocol import _PIPELINED, _SURPLUS
 from handrail.service.limits import Limits
 
 SHORT = Limits(
@@ -143,6 +143,64 @@ def test_an_endless_head(edge: Edge) -> None:
     assert (status, said["reason"]) == (431, "is larger than 10000 bytes")
 
 
+@pytest.mark.parametrize("header", [b"X-Long: %s\r\n", b"X: 1\r\nX-Long: %s\r\nY: 2\r\n"])
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_a_head_that_is_too_long_and_comes_in_one_piece(header: bytes, before: bytes) -> None:
+    """Also behind another request, and with its end in the same piece."""
+    begin = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    around = len(begin) + len(header) - len(b"%s") + len(b"\r\n")
+    most = SHORT.head_bytes
+    for length, status in ((most - around, 401), (most - around + 1, 431), (3 * most, 431)):
+        with at_the_edge(limits=Limits(head_bytes=most)) as edge, connected(edge) as connection:
+            connection.sendall(before + begin + header % (b"x" * length) + b"\r\n")
+            received = everything(connection)
+            if status == 401 or not before:
+                assert f"HTTP/1.1 {status} ".encode() in received
+            else:  # nobody could tell whose answer it is
+                assert b"HTTP/1.1 401 " not in received
+
+
+def test_many_short_headers_are_a_long_head() -> None:
+    many = b"".join(b"X-%d: y\r\n" % number for number in range(1_000))
+    for repeats, status in ((4, 401), (8, 431)):
+        with at_the_edge() as edge, connected(edge) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\n" + many * repeats + b"\r\n")
+            assert f"HTTP/1.1 {status} ".encode() in connection.recv(65536)
+
+
+def test_a_long_address_is_a_long_head() -> None:
+    with at_the_edge() as edge, connected(edge) as connection:
+        connection.sendall(b"GET /%s HTTP/1.1\r\n\r\n" % (b"x" * 70_000))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 431 ")
+
+
+def test_trailers_are_no_headers(edge: Edge) -> None:
+    """Proxies check and add headers, and look at no trailer."""
+    begin = b"POST /v1/policies/a/decide HTTP/1.1\r\nHost: localhost\r\n"
+    trailer = f"Authorization: Bearer {edge.keys['admin']}\r\n".encode()
+    with connected(edge) as connection:
+        connection.sendall(
+            begin + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n" + trailer + b"\r\n"
+        )
+        assert connection.recv(65536).startswith(b"HTTP/1.1 401 ")
+        # The next request of the connection has headers of its own again.
+        connection.sendall(begin + trailer + b"Content-Length: 2\r\n\r\n{}")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+    edge.desk.asked.clear()
+
+
+def test_a_trailer_changes_nothing(edge: Edge) -> None:
+    """Nor does it end the connection, ask for more, or say what the body is."""
+    trailer = b"Content-Type: text/plain\r\nExpect: 100-continue\r\nHost: elsewhere\r\n"
+    with connected(edge) as connection:
+        for _ in range(2):
+            connection.sendall(
+                head(edge, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n") + trailer + b"\r\n"
+            )
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+    edge.desk.asked.clear()
+
+
 def test_an_endless_body_after_the_answer(edge: Edge) -> None:
     """What is too large is answered at once; what still comes is dropped, and not for ever."""
     with connected(edge) as connection:
@@ -202,6 +260,44 @@ def test_a_body_that_is_no_http(edge: Edge) -> None:
     assert edge.desk.asked == []
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Authorization: Bearer {read}\r\nAuthorization: Bearer {admin}\r\nContent-Length: 2",
+        "Authorization: Bearer {admin}\r\nauthorization: Bearer {admin}\r\nContent-Length: 2",
+        "Authorization: Bearer {admin}\r\nHost: elsewhere\r\nContent-Length: 2",
+        (
+            "Authorization: Bearer {admin}\r\nContent-Type: text/plain\r\n"
+            "Content-Type: application/json\r\nContent-Length: 2"
+        ),
+        "Authorization: Bearer {admin}\r\nTransfer-Encoding: gzip, chunked",
+        (
+            "Authorization: Bearer {admin}\r\nTransfer-Encoding: identity\r\n"
+            "Transfer-Encoding: chunked"
+        ),
+    ],
+)
+def test_what_others_may_understand_otherwise(edge: Edge, headers: str) -> None:
+    begin = "POST /v1/policies/a/decide HTTP/1.1\r\nHost: localhost\r\n"
+    body = "\r\n\r\n2\r\n{}\r\n0\r\n\r\n" if "chunked" in headers else "\r\n\r\n{}"
+    with connected(edge) as connection:
+        connection.sendall((begin + headers.format_map(edge.keys) + body).encode())
+        assert only_answer(everything(connection))[0] == 400
+    assert edge.desk.asked == []
+
+
+def test_far_too_many_requests_at_once() -> None:
+    """They are not taken in one go, while all others wait."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with at_the_edge() as edge, connected(edge) as connection:
+        connection.sendall(request * _PIPELINED)
+        received = b""
+        while received.count(b"HTTP/1.1 200 OK") < _PIPELINED:
+            received += connection.recv(65536)
+        connection.sendall(request * (_PIPELINED + 2))
+        assert everything(connection).count(b"HTTP/1.1 200 OK") < _PIPELINED
+
+
 def test_an_upgrade_is_not_made(edge: Edge) -> None:
     with connected(edge) as connection:
         connection.sendall(
@@ -258,8 +354,8 @@ def test_a_client_that_does_not_read() -> None:
     limits = Limits(body_seconds=0.1)
     with at_the_edge(desk, limits=limits, auth=False) as slow, connected(slow) as connection:
         connection.sendall(b"GET /v1/policies/a/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(1) == b"H"  # it is there, and then it is not
         with slow.client(None) as client:
-            for number in ("2.0", "1.0"):  # it is there, and then it is not
-                while f"handrail_connections {number}" not in client.get("/metrics").text:
-                    pass
+            while "handrail_connections 1.0" not in client.get("/metrics").text:
+                pass
         assert not everything(connection).endswith(b"0\r\n\r\n")

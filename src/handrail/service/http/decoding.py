@@ -21,7 +21,7 @@ _UNKNOWN: Final = re.compile(r"^Object contains unknown field `(?P<name>.*)`$", 
 _BOUND: Final = re.compile(r"^Expected `int` [<>]= -?\d+$")
 _LENGTH: Final = re.compile(r"^Expected `array` of length (?P<length>\d+)$")
 _WORDS: Final = {
-    "array": "a list",
+    "array": "an array",
     "bool": "true or false",
     "float": "a number",
     "int": "a whole number",
@@ -78,7 +78,7 @@ def _reason(what: str) -> str:
         return f"is {_words(expected['got'])}, not {_words(expected['wanted'])}"
     length = _LENGTH.match(what)
     if length is not None:
-        return f"is not a list of {length['length']}"
+        return f"is not an array of {length['length']}"
     if "out of range" in what or _BOUND.match(what) is not None:
         return "is too large a number"
     if what.startswith("Invalid enum value "):

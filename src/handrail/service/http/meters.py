@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -20,6 +20,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from handrail.service.http.ports import DeskPort
+from handrail.service.messages import Event, RewardStatus
 
 __all__ = ["METRICS", "Meters"]
 
@@ -64,8 +65,9 @@ class Meters(Collector):
         self._desk = desk
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._seconds: dict[tuple[str, str], _Latency] = {}
-        self.decisions: Counter[str] = Counter()
-        self.rewards: Counter[str] = Counter()
+        # Prometheus sees no increase in a counter that begins at 1.
+        self.decisions: Counter[str] = Counter(dict.fromkeys(get_args(Event), 0))
+        self.rewards: Counter[str] = Counter(dict.fromkeys(get_args(RewardStatus), 0))
         self.connections: Callable[[], int] = lambda: 0
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)

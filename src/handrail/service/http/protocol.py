@@ -27,6 +27,18 @@ _SURPLUS: Final = 100
 
 _BAD: Final = on_the_wire(Problem(400, "is not HTTP/1.1", field="request"))
 _SLOW: Final = on_the_wire(Problem(408, "did not arrive in time", field="request"))
+_LINE_BYTES: Final = len(b"  HTTP/1.1\r\n\r\n")
+"""Of a head besides its method, its address and its headers."""
+
+_CODING: Final = b"transfer-encoding"
+_ONCE: Final = (b"authorization", b"content-encoding", b"content-type", b"host", b"origin", _CODING)
+"""Headers of which a second one would say something else to whoever reads the first."""
+_PIPELINED: Final = 100
+"""Requests that wait behind one of the same connection: all in a piece are taken in one go."""
+
+
+def _too_large(most: int) -> bytes:
+    return on_the_wire(Problem(431, f"is larger than {most} bytes", field="head"))
 
 
 async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,6 +68,8 @@ class Watched(HttpToolsProtocol):
         """Whether they began to arrive."""
         self._bytes = 0
         """How much of the present request arrived, after the piece that it began in."""
+        self._refusal = _BAD
+        """What is answered to what the parser does not take."""
         self._closing = 0.0
         self._paused = 0.0
 
@@ -75,8 +89,7 @@ class Watched(HttpToolsProtocol):
         super().data_received(data)
         if self._head:
             if self._bytes > self.limits.head_bytes:
-                most = self.limits.head_bytes
-                self._end(on_the_wire(Problem(431, f"is larger than {most} bytes", field="head")))
+                self._end(_too_large(self.limits.head_bytes))
         elif self.cycle.more_body:
             # Chunks may be tiny and cost more than they bring, but not without end.
             if self._bytes > self.limits.head_bytes + 2 * self.limits.body_bytes:
@@ -93,18 +106,39 @@ class Watched(HttpToolsProtocol):
         self._bytes = 0
         self._since = self.loop.time()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; a trailer is none, and nobody before us has looked at it."""
+        if self._head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """Hand on a request whose head is whole."""
+        """Hand on a request whose head is whole; what came in one piece is measured only now."""
+        line = len(self.parser.get_method()) + len(self.url) + _LINE_BYTES
+        size = line + sum([len(name) + len(value) + 4 for name, value in self.headers])
+        if size > self.limits.head_bytes:
+            self._refusal = _too_large(self.limits.head_bytes)
+            raise ValueError("the head is too large")  # the parser stops: `send_400_response`
+        if self._is_ambiguous() or len(self.pipeline) >= _PIPELINED:
+            raise ValueError("the request is ambiguous, or one of too many")
         super().on_headers_complete()
         self._head = self._begun = False
+
+    def _is_ambiguous(self) -> bool:
+        """Say whether a proxy in front may have understood another request than we do."""
+        head = dict(self.headers)
+        if len(head) < len(self.headers):
+            names = [name for name, _ in self.headers]
+            if any(names.count(name) > 1 for name in _ONCE):
+                return True
+        return head.get(_CODING, b"chunked").lower() != b"chunked"
 
     def _unsupported_upgrade_warning(self) -> None:
         """Answer as if no upgrade had been asked for, and then close: the parser is done."""
         self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """Say that this is no HTTP."""
-        self._end(_BAD)
+        """Say that this is no HTTP, or too much of it."""
+        self._end(self._refusal)
 
     def pause_writing(self) -> None:
         """Remember since when the client has not read what it was sent."""

@@ -20,6 +20,7 @@ from handrail.service.messages import (
     RewardBatch,
     RewardRequest,
 )
+from handrail.service.problems import Problem
 
 __all__ = ["Nothing", "checkpoint", "decide", "fallback", "played", "played_all", "rewards"]
 
@@ -33,6 +34,8 @@ _REWARDS: Final = Either(RewardRequest, RewardBatch, "rewards")
 _NOTHING: Final = One(Nothing)
 _FALLBACK: Final = One(FallbackRequest)
 _PLAYED: Final = One(PlayedBatch)
+_REFUSED: Final = {(409, "reward"): "conflict", (404, "decision"): "unknown"}
+"""What a single reward is refused for that would be a status of its own in a batch."""
 
 
 async def decide(call: Call) -> Reply:
@@ -56,7 +59,13 @@ async def rewards(call: Call) -> Reply:
     told = await call.body(_REWARDS)
     counts = call.shop.meters.rewards
     if isinstance(told, RewardRequest):
-        (answer,) = await call.desk.rewards(call.parts[0], [told])
+        try:
+            (answer,) = await call.desk.rewards(call.parts[0], [told])
+        except Problem as problem:
+            status = _REFUSED.get((problem.status, problem.field))
+            if status is not None:
+                counts[status] += 1
+            raise
         counts[answer.status] += 1
         return json_reply(answer)
     call.check_batch(len(told.rewards), "rewards")

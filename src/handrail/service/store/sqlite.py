@@ -23,8 +23,11 @@ _IDLE_READERS: Final = 8
 _CHECKPOINT_PAGES: Final = 2000
 """Pages in the write-ahead log after which they are moved into the file: about 8 MB."""
 
-_LOG_BYTES: Final = 64 << 20
+_LOG_BYTES: Final = _CHECKPOINT_PAGES << PAGE_BITS
 """How large the write-ahead log may stay when its pages are in the file."""
+
+_CHECKPOINT_SECONDS: Final = 0.1
+"""How long writers wait for readers to let go of the write-ahead log, once in so many pages."""
 
 
 class SqliteStore:
@@ -146,15 +149,19 @@ class SqliteStore:
         return found.st_dev, found.st_ino
 
     def _checkpoint(self) -> None:
-        """Move the pages of the write-ahead log into the file, as far as readers let us.
+        """Move the pages of the write-ahead log into the file, and begin it anew.
+
+        Where readers come all the time there is always one that keeps it from beginning anew, and
+        it would grow for ever: new ones are let in only behind us, and we wait for the old ones. A
+        reader that takes longer lets it grow until the next try.
 
         Done here and not by SQLite within a commit, because there it would keep a failed fsync to
-        itself. FULL holds the write lock meanwhile: versions of SQLite before 3.51.3 may lose
+        itself. RESTART holds the write lock meanwhile: versions of SQLite before 3.51.3 may lose
         pages when another connection writes at the wrong moment of a checkpoint.
         """
-        self._connection.execute("PRAGMA busy_timeout=0")
+        self._connection.execute(f"PRAGMA busy_timeout={round(1000 * _CHECKPOINT_SECONDS)}")
         try:
-            self._connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            self._connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
             self._writer.pages = 0
         except sqlite3.Error as error:
             if not isinstance(judge(error), StoreUnavailable):

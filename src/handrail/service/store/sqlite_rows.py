@@ -195,8 +195,8 @@ class SqliteWriter(SqliteReader):
     def forget(self, before: int) -> None:
         """Drop idempotency keys from before this time (microseconds since 1970)."""
         self.begin()
-        self._connection.execute("DELETE FROM idempotency WHERE at < ?", (before,))
-        self.pages += 2
+        done = self._connection.execute("DELETE FROM idempotency WHERE at < ?", (before,))
+        self.pages += 2 + max(done.rowcount, 0)  # each may lie on a page of its own
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
         """Add a snapshot, and keep only so many of the newest."""
