@@ -38,6 +38,7 @@ from handrail.service.shelf import Shelf
 from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 from handrail.service.store.protocol import (
     KeyRow,
+    LogMoved,
     Reader,
     Row,
     Store,
@@ -74,6 +75,8 @@ class Desk:
         Whether requests are served, and the database takes what they change.
     broken : BaseException or None
         Why the service has to end: what was written may not be on disk.
+    restored : int
+        How often a log was found not to go on from where memory was.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Desk:
         self._open = False
         self._busy: float | None = None
         self.broken: BaseException | None = None
+        self.restored = 0
         self.batches = 0
         self.commit_seconds = 0.0
 
@@ -342,10 +346,22 @@ class Desk:
             return batch, False
         return batch, True
 
-    def _serve(self, batch: list[Task]) -> None:
+    def _serve(self, batch: list[Task], again: bool = False) -> None:
         try:
             if self._commit(batch):
                 self._keeper.note_back()
+        except LogMoved as moved:
+            self._forget(moved)
+            if not again:
+                self._serve(batch, again=True)
+                return
+            if len(batch) > 1:  # one of them is to blame
+                for task in batch:
+                    self._serve([task], again=True)
+                return
+            batch[0].outcome = Problem(
+                503, f"the database was changed: {moved}", remedy="run handrail audit"
+            )
         except StoreUnavailable as error:
             self._keeper.note_away(error)
             for task in batch:
@@ -360,6 +376,16 @@ class Desk:
                     self._serve([task])
                 return
         self._answer(batch)
+
+    def _forget(self, moved: LogMoved) -> None:
+        """Drop what is in memory, which the database does not bear out: the logs are folded."""
+        self.restored += 1
+        _LOG.error(
+            "the database was restored to an earlier state, or failed over to one, and all state "
+            "is folded again from its logs: %s",
+            moved,
+        )
+        self._shelf.clear()
 
     def _break(self, batch: Iterable[Task], error: BaseException) -> None:
         """Stop for good: what was written may not be on disk, so nothing is acknowledged."""

@@ -9,8 +9,8 @@ from handrail.service.chain import link
 from handrail.service.events import Decided, Event, decode, encode, round_of
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
-from handrail.service.shelf import DamagedLog, Shelf, fold
-from handrail.service.store.protocol import PolicyRow, Row, Writer
+from handrail.service.shelf import DamagedLog, Shelf, catch_up
+from handrail.service.store.protocol import LogMoved, PolicyRow, Row, Writer
 
 __all__ = ["Session"]
 
@@ -42,6 +42,8 @@ class Session:
         self._shared = shared
         self._numbers: dict[int, int] = {}
         self._fresh: dict[int, list[Row]] = {}
+        self._befores: dict[int, bytes] = {}
+        """The hashes of the events that the fresh ones follow."""
         self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
         self.used: set[int] = set()
         """Policies whose books may be ahead of their logs until the transaction is committed."""
@@ -58,19 +60,26 @@ class Session:
             self.log.lock(numbers)
 
     def book(self, name: str) -> Book:
-        """Return a policy's book, as of the last event of its log."""
+        """Return a policy's book, as of the last event of its log.
+
+        `LogMoved` says that the log is not the one that memory knows.
+        """
         number = self.shelf.number(name, self.log)
         if number is None:
             raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
         try:
             book = self.shelf.book(number, self.log)
             if self._shared and number not in self.used:
-                fold(book, self.log, number)
+                catch_up(book, self.log, number)
         except DamagedLog as error:
             self.shelf.drop(number)
+            if self.log.find(name) != (number, name):
+                raise LogMoved(f"{name}: it had the number {number}") from error
             raise Problem(
                 503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
             ) from error
+        if book.definition["name"] != name:
+            raise LogMoved(f"{name}: its number {number} is that of another policy's log")
         self.used.add(number)
         self._numbers[id(book)] = number
         return book
@@ -93,10 +102,14 @@ class Session:
     def write(self, book: Book, event: Event) -> Row:
         """Append an event, which the book has counted already, to its log."""
         body = encode(event)
+        number = self._numbers[id(book)]
+        fresh = self._fresh.setdefault(number, [])
+        if not fresh and book.seq > 0:
+            self._befores[number] = book.head
         book.head = link(book.head, body)
         book.seq += 1
         row = Row(book.seq, round_of(event), body, book.head)
-        self._fresh.setdefault(self._numbers[id(book)], []).append(row)
+        fresh.append(row)
         self.wrote = True
         return row
 
@@ -117,7 +130,7 @@ class Session:
         """Hand over what was written, so that it can be read within the transaction."""
         for number, rows in self._fresh.items():
             if rows:
-                self.log.append(number, rows)
+                self.log.append(number, rows, self._befores.pop(number, None))
                 self._fresh[number] = []
         for (number, key), (seq, event) in self._keys.items():
             self.log.remember(number, key, seq, event.at)
