@@ -298,6 +298,9 @@ class FakeStore:
         """Add a key."""
         self.rows.append(key)
 
+    def check(self) -> None:
+        """Find it as it was."""
+
     def close(self) -> None:
         """Let go of it."""
         self.closed = True

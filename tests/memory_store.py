@@ -120,5 +120,8 @@ class MemoryStore:
     def reading(self) -> Iterator[MemoryTransaction]:
         yield MemoryTransaction(self.content)
 
+    def check(self) -> None:
+        pass
+
     def close(self) -> None:
         pass

@@ -322,6 +322,8 @@ class Desk:
         self._busy = time.monotonic()
         if batch:
             self._serve(batch)
+        else:  # nobody asks, and still it is to be known soon
+            self._store.check()
         if self.broken is None:
             try:
                 self._keeper.tidy(self._clock(), self._used)

@@ -161,5 +161,8 @@ class Store(Protocol):
     def reading(self) -> AbstractContextManager[Reader]:
         """Begin to read, from any thread."""
 
+    def check(self) -> None:
+        """Raise `StoreBroken` if the database is not the one that was opened (SQLite)."""
+
     def close(self) -> None:
         """Let go of the database."""
