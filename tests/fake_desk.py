@@ -98,6 +98,8 @@ class FakeDesk:
         self.stopped = False
         self.reachable = True
         self.waiting = 0
+        self.damaged = 0
+        self.restored = 0
         self.batches = 0
         self.commit_seconds = 0.0
         self.books: list[FakeBook] = []
@@ -324,6 +326,9 @@ class FakeStore:
     def add_key(self, key: KeyRow) -> None:
         """Add a key."""
         self.rows.append(key)
+
+    def check(self) -> None:
+        """Find it as it was."""
 
     def close(self) -> None:
         """Let go of it."""

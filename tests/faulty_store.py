@@ -68,6 +68,10 @@ class FaultyStore:
                 self.reads(reader)
             yield reader
 
+    def check(self) -> None:
+        """Look whether it is the one that was opened."""
+        self._store.check()
+
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
+from handrail.service.store.protocol import (
+    HeadRow,
+    KeyRow,
+    LogMoved,
+    PolicyRow,
+    Row,
+    SnapshotRow,
+)
 
 
 @dataclass
@@ -44,6 +51,9 @@ class MemoryTransaction:
     def snapshots(self, policy: int) -> list[SnapshotRow]:
         return list(reversed(self.content.pictures.get(policy, [])))
 
+    def noted(self) -> list[HeadRow]:
+        return []
+
     def keyed(self, policy: int, key: str) -> Row | None:
         found = self.content.kept.get((policy, key))
         if found is None:
@@ -64,7 +74,10 @@ class MemoryTransaction:
         self.content.logs[number] = []
         return PolicyRow(number, name)
 
-    def append(self, policy: int, rows: Sequence[Row]) -> None:
+    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+        log = self.content.logs[policy]
+        if before is not None and (not log or log[-1].hash != before):
+            raise LogMoved(f"the log does not end with event {rows[0].seq - 1}")
         self.content.logs[policy].extend(rows)
 
     def remember(self, policy: int, key: str, seq: int, at: int) -> None:
@@ -112,6 +125,9 @@ class MemoryStore:
     @contextmanager
     def reading(self) -> Iterator[MemoryTransaction]:
         yield MemoryTransaction(self.content)
+
+    def check(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

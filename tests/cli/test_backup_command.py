@@ -159,3 +159,126 @@ def test_a_damaged_database_gives_no_copy(
     assert "is damaged" in capsys.readouterr().err
     assert counts(out) == [20, 5]  # the earlier copy stays
     assert not list(tmp_path.glob(".*"))
+
+
+# -- handrail restore ------------------------------------------------------------------------------
+
+
+def restore(backup: object, database: object) -> int:
+    return main(["restore", str(backup), "--database", str(database)])
+
+
+GROWN = """
+import sys
+from logs import chain
+from handrail.service.store.open import open_store
+store = open_store(sys.argv[1], exclusive=True)
+with store.writing() as writer:
+    writer.append(1, chain(21, 60))
+print("grown", flush=True)
+sys.stdin.read()
+"""
+
+
+def grown(database: Path) -> None:
+    store = open_store(str(database), exclusive=True)
+    with store.writing() as writer:
+        writer.append(1, chain(21, 30))
+    store.close()
+
+
+def test_a_copy_is_put_back(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "copies" / "copy.db"
+    out.parent.mkdir()
+    assert back_up(database, out) == 0
+    content = out.read_bytes()
+    grown(database)
+    capsys.readouterr()
+    for name in (database, f"sqlite:///{database}", tmp_path / "new.db"):
+        assert restore(out, name) == 0
+        path = Path(str(name).removeprefix("sqlite:///"))
+        size = path.stat().st_size
+        assert capsys.readouterr().out == f"{path}: 2 policies, 25 events, {size} bytes\n"
+        assert counts(path) == [20, 5]
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert out.read_bytes() == content
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_a_database_that_is_served_is_refused(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    server = open_store(str(database), exclusive=True)
+    assert restore(out, database) == 2
+    assert "is in use by another server" in capsys.readouterr().err
+    with server.writing() as writer:
+        writer.append(1, chain(21, 21))
+    server.close()
+    assert counts(database) == [21, 5]
+
+
+def test_the_write_ahead_log_of_what_was_there_goes_with_it(database: Path, tmp_path: Path) -> None:
+    """A server that was killed left it: SQLite would move its pages into the copy."""
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    with child(GROWN, database) as killed:
+        assert line(killed) == "grown"
+        killed.kill()
+        killed.wait()
+    assert database.with_name("log.db-wal").stat().st_size > 0
+    assert restore(out, database) == 0
+    assert not database.with_name("log.db-wal").exists()
+    assert counts(database) == [20, 5]
+
+
+def test_a_damaged_file_is_replaced(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    with database.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (database.stat().st_size - 4096))
+    database.with_name("log.db-wal").write_bytes(b"\xff" * 100)
+    assert restore(out, database) == 0
+    assert counts(database) == [20, 5]
+
+
+def test_copies_that_are_not_put_back(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, notes = tmp_path / "copy.db", tmp_path / "notes"
+    assert back_up(database, out) == 0
+    notes.write_text("mine")
+    before = database.read_bytes()
+    newer = tmp_path / "newer.db"
+    newer.write_bytes(out.read_bytes())
+    with contextlib.closing(sqlite3.connect(newer)) as connection:
+        connection.execute("PRAGMA user_version=99")
+    for wrong in (notes, tmp_path / "nothing", database, newer, tmp_path):
+        capsys.readouterr()
+        assert restore(wrong, database) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+    assert restore(out, notes) == 2
+    assert restore(out, "postgresql://ann:hidden@host/logs") == 2
+    said = capsys.readouterr().err
+    assert "pg_restore" in said
+    assert "hidden" not in said
+    assert database.read_bytes() == before
+    assert notes.read_text() == "mine"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_copy_whose_chain_is_broken_is_not_put_back(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    with contextlib.closing(sqlite3.connect(out, isolation_level=None)) as connection:
+        connection.execute("UPDATE events SET body = x'00' WHERE policy = 1 AND seq = 7")
+    before = database.read_bytes()
+    assert restore(out, database) == 2
+    assert "event 7 of 'news'" in capsys.readouterr().err
+    assert database.read_bytes() == before

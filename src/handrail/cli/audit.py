@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from handrail.cli.database import store_errors
@@ -43,6 +44,16 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="HASH",
         help="a head that was noted down: a log that lost its tail lacks it; may be repeated",
     )
+    parser.add_argument(
+        "--heads",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=(
+            "compare with the heads in the service's log, in a backup, or with every event of an "
+            "exported log; may be repeated"
+        ),
+    )
     parser.add_argument("--policy", metavar="NAME", help="the only policy to audit")
     parser.add_argument("--json", action="store_true", help="print JSON in place of text")
     parser.set_defaults(run=run)
@@ -58,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _again(arguments: argparse.Namespace) -> int:
     """Run the same command in a process whose rules are not compiled: a process has one kind."""
     given = [arguments.source, *(f"--head={head}" for head in arguments.head)]
+    given += [f"--heads={path}" for path in arguments.heads]
     if arguments.policy is not None:
         given.append(f"--policy={arguments.policy}")
     if arguments.json:
@@ -71,13 +83,15 @@ def _audit(arguments: argparse.Namespace) -> int:
     from handrail.extras import need_extra
 
     need_extra("msgspec", "service")
+    from handrail.service.heads import read_heads
     from handrail.service.review import Review
     from handrail.service.sources import open_source
 
     with store_errors():
         source = open_source(arguments.source)
         try:
-            review = Review(source, arguments.policy, arguments.head)
+            noted = [head for path in arguments.heads for head in read_heads(Path(path))]
+            review = Review(source, arguments.policy, arguments.head, noted)
             logs = []
             for reviewed in review:
                 if arguments.json:
@@ -98,6 +112,7 @@ def _data(source: str, review: Review, logs: list[dict[str, Any]]) -> dict[str, 
         "source": source if "://" not in source else source.partition("://")[0] + "://...",
         "holds": review.holds,
         "missing_heads": review.missing,
+        "missing_policies": review.gone,
         "events": review.events,
         "seconds": round(review.seconds, 3),
         "policies": logs,
@@ -120,7 +135,10 @@ def _print(reviewed: Reviewed) -> None:
     if audit.wrong > len(audit.findings):
         print(f"WRONG: {audit.wrong - len(audit.findings):,} more")
     if not audit.whole:
-        print(f"Nothing after event {audit.folded:,} was taken into the statement.")
+        print(
+            f"Nothing after event {audit.folded:,} was taken into the statement; handrail export "
+            f"--until {audit.folded} writes the log up to there."
+        )
     if reviewed.holds:
         promises = reviewed.statement is not None and reviewed.statement.promises
         safe = ", every decision was safe when it was taken" if promises else ""
@@ -135,6 +153,8 @@ def _print(reviewed: Reviewed) -> None:
 def _conclude(review: Review) -> None:
     for head in review.missing:
         print(f"WRONG: no event has the noted head {head}: the log was cut off or replaced")
+    for name in review.gone:
+        print(f"WRONG: heads of {name!r} were noted, and there is no such policy")
     rate = review.events / review.seconds if review.seconds > 0 else 0.0
     print(
         f"{review.events:,} events in {review.seconds:.1f} s ({rate:,.0f}/s), rules uncompiled: "

@@ -18,8 +18,8 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "export",
         help="write a policy's log to a file",
         description=(
-            "Write a policy's log, all events up to now, to a file that handrail audit checks and "
-            "handrail import reads. A server may be running."
+            "Write a policy's log, all events up to now or up to one of them, to a file that "
+            "handrail audit checks and handrail import reads. A server may be running."
         ),
     )
     parser.add_argument(
@@ -31,6 +31,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         required=True,
         metavar="FILE",
         help="Parquet if it ends in .parquet, else NDJSON; an older one is replaced",
+    )
+    parser.add_argument(
+        "--until",
+        type=int,
+        metavar="SEQ",
+        help="the last event to write: a log that ends before what is wrong with it is a log",
     )
     parser.set_defaults(run=run)
 
@@ -53,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise InputError(
                     "policy", f"there is no {arguments.policy!r}", "see handrail audit"
                 )
-            written = export_log(source, arguments.policy, out)
+            written = export_log(source, arguments.policy, out, arguments.until)
         finally:
             source.close()
     print(f"{written.events:,} events of {written.policy}, head {written.head}")

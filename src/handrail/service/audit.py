@@ -33,6 +33,7 @@ from handrail.service.chain import START, link
 from handrail.service.events import Decided, Event, decode, kind, round_of
 from handrail.service.limits import Limits
 from handrail.service.plausible import check_created, check_event
+from handrail.service.snapshots import is_damaged
 from handrail.service.states import same_state
 from handrail.service.store.protocol import Row, SnapshotRow
 from handrail.service.tally import Tally
@@ -84,6 +85,8 @@ class Audit:
         What is kept of the state beside the log.
     limits : Limits
         Of definitions.
+    noted : dict
+        The hashes that were noted down for events, by the event.
 
     Attributes
     ----------
@@ -97,6 +100,12 @@ class Audit:
         The hash of the last of them.
     met : dict
         The noted hashes that were met, and at which event.
+    compared, agreed : int
+        How many noted hashes were compared, and the last event at which one was right.
+    forked : bool
+        Whether one of them was wrong.
+    misfit : Row or None
+        The event that does not follow the one before it.
     book, tally : Book, Tally
         The state after the last event that could be folded, and what the events add up to.
     folded : int
@@ -113,11 +122,16 @@ class Audit:
     heads: frozenset[bytes] = frozenset()
     snapshots: list[SnapshotRow] = field(default_factory=list)
     limits: Limits = field(default_factory=Limits)
+    noted: dict[int, set[bytes]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     wrong: int = 0
     events: int = 0
     head: bytes = START
     met: dict[bytes, int] = field(default_factory=dict)
+    compared: int = 0
+    agreed: int = 0
+    forked: bool = False
+    misfit: Row | None = None
     book: Book | None = None
     tally: Tally | None = None
     folded: int = 0
@@ -186,18 +200,49 @@ class Audit:
     def _follows(self, row: Row) -> bool:
         """Check an event's place and its hash."""
         due = self.events + 1
-        if row.seq != due:
-            what = f"event {due} is missing" if row.seq > due else f"it comes after event {due - 1}"
-            return self._stop(row.seq, what)
         found = link(self.head, row.body)
+        self.misfit = row if row.seq != due or found != row.hash else None
+        if row.seq > due:
+            lost = f"event {due} is" if row.seq == due + 1 else f"events {due} to {row.seq - 1} are"
+            return self._stop(
+                row.seq,
+                f"{lost} missing: removed, or the database was restored to event {due - 1} under "
+                "a server that went on from its memory, which is a fork",
+            )
+        if row.seq < due:
+            return self._stop(row.seq, f"it comes after event {due - 1}")
         if found != row.hash:
             return self._stop(
-                row.seq, "it was altered: its hash is not that of its bytes and the hash before it"
+                row.seq,
+                "it was altered: its hash is not that of its bytes and the hash before it; or the "
+                f"log forks here, and it was written after another event {due - 1}",
             )
         self.events, self.head = row.seq, found
+        noted = self.noted.get(row.seq, set())
         if found in self.heads:
             self.met[found] = row.seq
+            noted = noted | {found}
+        for hash in noted:
+            self._compare_noted(row.seq, hash)
         return True
+
+    def _compare_noted(self, seq: int, hash: bytes) -> None:
+        """Compare a hash that was noted for the event taken last; tell of the first that differs.
+
+        Where all events of another log were noted, that is the first one in which they differ.
+        """
+        self.compared += 1
+        if hash == self.head:
+            self.agreed = seq
+        elif not self.forked:
+            self.forked = True
+            same = f"events 1 to {self.agreed} are as they were noted, and " if self.agreed else ""
+            where = "" if seq == self.agreed + 1 else " or before"
+            self.found(
+                seq,
+                f"it is another event than was noted ({hash.hex()[:16]}...): {same}the log forks "
+                f"from what was noted at event {seq}{where}",
+            )
 
     # -- what the events say ---------------------------------------------------------------
 
@@ -244,7 +289,9 @@ class Audit:
 
     def _check_snapshots(self, row: Row) -> None:
         for snapshot in self.snapshots:
-            if snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
+            if snapshot.seq == row.seq and is_damaged(snapshot):
+                self.found(row.seq, "the snapshot after it is damaged: nobody uses it")
+            elif snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
                 wrong = same_state(self.book, snapshot)
                 if wrong is not None:
                     self.found(row.seq, f"the snapshot after it is not the log's state: {wrong}")
@@ -260,6 +307,12 @@ class Audit:
                 None,
                 f"{expected[0]} events were written, up to {expected[1].hex()[:16]}...; here are "
                 f"{self.events}, up to {self.head.hex()[:16]}...: it was cut off or added to",
+            )
+        lost = max((seq for seq in self.noted if seq > self.events), default=None)
+        if lost is not None and self.whole:
+            self.found(
+                None,
+                f"it ends with event {self.events}, and event {lost} was noted: its tail is lost",
             )
         if self.whole and self.book is not None and self.tally is not None:
             for reason in _compare(self.book, self.tally):

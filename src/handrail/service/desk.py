@@ -42,6 +42,7 @@ from handrail.service.shelf import Shelf
 from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 from handrail.service.store.protocol import (
     KeyRow,
+    LogMoved,
     Reader,
     Row,
     Store,
@@ -49,6 +50,7 @@ from handrail.service.store.protocol import (
     StoreUnavailable,
 )
 from handrail.service.tasks import CALLER, Task, away, resolve
+from handrail.service.verify import Verifier
 from handrail.service.warm import warm
 
 __all__ = ["Desk"]
@@ -58,6 +60,9 @@ _T = TypeVar("_T")
 
 _STALL_SECONDS: Final = 15.0
 """A batch that takes longer has met a disk or a database that neither works nor fails."""
+
+_VERIFIER_SECONDS: Final = 1.0
+"""How long to wait for a page that is being read when the service ends."""
 
 
 class Desk:
@@ -78,6 +83,8 @@ class Desk:
         Whether requests are served, and the database takes what they change.
     broken : BaseException or None
         Why the service has to end: what was written may not be on disk.
+    restored : int
+        How often a log was found not to go on from where memory was.
     """
 
     def __init__(
@@ -91,10 +98,12 @@ class Desk:
         self._thread = threading.Thread(target=self._run, name="handrail-desk", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeper = Keeper(store, self._shelf, self.limits)
+        self._verifier = Verifier(store, self._shelf)
         self._used: set[int] = set()
         self._open = False
         self._busy: float | None = None
         self.broken: BaseException | None = None
+        self.restored = 0
         self.batches = 0
         self.commit_seconds = 0.0
 
@@ -106,6 +115,7 @@ class Desk:
         self._ended = asyncio.Event()
         await asyncio.to_thread(warm)
         self._thread.start()
+        self._verifier.start()
         self._open = True
 
     async def stop(self, grace: float) -> None:
@@ -129,6 +139,11 @@ class Desk:
     def reachable(self) -> bool:
         """Whether the database took what was written last."""
         return self._keeper.reachable
+
+    @property
+    def damaged(self) -> int:
+        """How many logs were found not to follow their hashes."""
+        return len(self._shelf.damaged)
 
     @property
     def waiting(self) -> int:
@@ -342,6 +357,7 @@ class Desk:
         except BaseException as error:  # requests would wait for ever, and nobody would know why
             self._break([], error)
         finally:
+            self._verifier.stop(_VERIFIER_SECONDS)
             assert self._loop is not None
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
                 self._loop.call_soon_threadsafe(self._ended.set)
@@ -351,6 +367,8 @@ class Desk:
         batch, last = self._gather()
         self._busy = time.monotonic()
         self._used = set()
+        if not batch:  # nobody asks, and still it is to be known soon
+            self._store.check()
         # Who only looks is served apart: also while nothing can be written.
         for changes in (True, False):
             part = [task for task in batch if task.changes == changes]
@@ -360,6 +378,7 @@ class Desk:
             try:
                 self._keeper.tidy(self._clock(), self._used)
                 if last:
+                    self._keeper.note_heads()
                     self._keeper.save_all()
             except StoreBroken:
                 raise
@@ -380,12 +399,24 @@ class Desk:
             return batch, False
         return batch, True
 
-    def _serve(self, batch: list[Task]) -> None:
+    def _serve(self, batch: list[Task], again: bool = False) -> None:
         try:
             if not batch[0].changes:
                 self._look_up(batch)
             elif self._commit(batch):
                 self._keeper.note_back()
+        except LogMoved as moved:
+            self._forget(moved)
+            if not again:
+                self._serve(batch, again=True)
+                return
+            if len(batch) > 1:  # one of them is to blame
+                for task in batch:
+                    self._serve([task], again=True)
+                return
+            batch[0].outcome = Problem(
+                503, f"the database was changed: {moved}", remedy="run handrail audit"
+            )
         except StoreUnavailable as error:
             self._keeper.note_away(error)
             for task in batch:
@@ -400,6 +431,16 @@ class Desk:
                     self._serve([task])
                 return
         self._answer(batch)
+
+    def _forget(self, moved: LogMoved) -> None:
+        """Drop what is in memory, which the database does not bear out: the logs are folded."""
+        self.restored += 1
+        _LOG.error(
+            "the database was restored to an earlier state, or failed over to one, and all state "
+            "is folded again from its logs: %s",
+            moved,
+        )
+        self._shelf.clear()
 
     def _break(self, batch: Iterable[Task], error: BaseException) -> None:
         """Stop for good: what was written may not be on disk, so nothing is acknowledged."""

@@ -10,8 +10,11 @@ from typing import Any, Final
 
 from handrail.errors import InputError, nearest
 from handrail.service.audit import Audit
+from handrail.service.chain import link
+from handrail.service.heads import Noted, by_policy
 from handrail.service.sources import Source
 from handrail.service.statement import Statement, make_statement
+from handrail.service.store.protocol import HeadRow
 
 __all__ = ["Review", "Reviewed", "check_heads", "review"]
 
@@ -42,6 +45,7 @@ class Reviewed:
                 {"head": head.hex(), "event": seq, "events_after": audit.events - seq}
                 for head, seq in audit.met.items()
             ],
+            "compared_heads": audit.compared,
             "problems": [{"event": each.seq, "reason": each.reason} for each in audit.findings],
             "more_problems": audit.wrong - len(audit.findings),
             "statement": None if self.statement is None else self.statement.data(),
@@ -59,17 +63,28 @@ class Review:
         The only one to look at.
     heads : sequence of str
         Hashes that were noted down: each has to be that of an event.
+    noted : sequence of HeadRow
+        Events that were noted down with their hashes; those in the source itself are added.
     """
 
     def __init__(
-        self, source: Source, policy: str | None = None, heads: Sequence[str] = ()
+        self,
+        source: Source,
+        policy: str | None = None,
+        heads: Sequence[str] = (),
+        noted: Sequence[HeadRow] = (),
     ) -> None:
         self._source = source
         self._heads = check_heads(heads)
+        self._noted: Noted = by_policy([*noted, *_own(source)])
         names = source.policies()
         if policy is not None and policy not in names:
             raise InputError("policy", f"there is no {policy!r}", nearest(policy, names))
+        self._all_names = names
         self._names = names if policy is None else [policy]
+        others = {head.policy for head in noted} - {*names}
+        self.gone = sorted(others) if policy is None and not source.single else []
+        """Policies that were noted and are not there."""
         self._met: set[bytes] = set()
         self.events = 0
         self.seconds = 0.0
@@ -79,14 +94,33 @@ class Review:
         """Audit one log after the other."""
         for name in self._names:
             started = time.perf_counter()
-            audit = Audit(name, frozenset(self._heads), self._source.snapshots(name))
+            audit = Audit(
+                name,
+                frozenset(self._heads),
+                self._source.snapshots(name),
+                noted=self._noted.get(name, {}),
+            )
             head = self._source.head(name)
             audit.run(self._source.rows(name, None if head is None else head[0]), head)
+            self._name_fork(audit)
             self.seconds += time.perf_counter() - started
             self.events += audit.events
             self.wrong += audit.wrong
             self._met |= audit.met.keys()
             yield Reviewed(audit, make_statement(audit))
+
+    def _name_fork(self, audit: Audit) -> None:
+        """Say which event it was that an event of another log followed, where that is known."""
+        row = audit.misfit
+        if row is None:
+            return
+        before = row.seq - 1
+        if any(link(hash, row.body) == row.hash for hash in audit.noted.get(before, ())):
+            audit.found(row.seq, f"it follows event {before} as it was noted: a fork")
+        for name in self._all_names:
+            hash = None if name == audit.policy else self._source.hash_at(name, before)
+            if hash is not None and link(hash, row.body) == row.hash:
+                audit.found(row.seq, f"it follows event {before} of {name!r}, whose event it is")
 
     @property
     def missing(self) -> list[str]:
@@ -96,7 +130,12 @@ class Review:
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong: likewise."""
-        return self.wrong == 0 and not self.missing
+        return self.wrong == 0 and not self.missing and not self.gone
+
+
+def _own(source: Source) -> list[HeadRow]:
+    """Return the heads that a backup noted: of a log in a file they would say nothing new."""
+    return [] if source.single else source.noted()
 
 
 def check_heads(heads: Sequence[str]) -> list[bytes]:

@@ -216,6 +216,7 @@ class _Server:
             code = await self._until_over(tasks, starting)
             if code == 0:
                 await self._stop(listener)
+                code = 0 if self._desk.broken is None else 1
             else:
                 await listener.abort()
         finally:

@@ -11,8 +11,8 @@ from handrail.service.definition import LOG_VERSION
 from handrail.service.events import Decided, Event, Upgraded, decode, encode, round_of
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
-from handrail.service.shelf import DamagedLog, Shelf, fold
-from handrail.service.store.protocol import PolicyRow, Reader, Row, Writer
+from handrail.service.shelf import DamagedLog, Shelf, catch_up
+from handrail.service.store.protocol import LogMoved, PolicyRow, Reader, Row, Writer
 
 __all__ = ["Look", "Session"]
 
@@ -41,19 +41,26 @@ class Look:
         """Policies whose books may be ahead of their logs until the transaction is committed."""
 
     def book(self, name: str) -> Book:
-        """Return a policy's book, as of the last event of its log."""
+        """Return a policy's book, as of the last event of its log.
+
+        `LogMoved` says that the log is not the one that memory knows.
+        """
         number = self.shelf.number(name, self._reader)
         if number is None:
             raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
         try:
             book = self.shelf.book(number, self._reader)
             if self._shared and number not in self.used:
-                fold(book, self._reader, number)
+                catch_up(book, self._reader, number)
         except DamagedLog as error:
             self.shelf.drop(number)
+            if self._reader.find(name) != (number, name):
+                raise LogMoved(f"{name}: it had the number {number}") from error
             raise Problem(
                 503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
             ) from error
+        if book.definition["name"] != name:
+            raise LogMoved(f"{name}: its number {number} is that of another policy's log")
         self.used.add(number)
         self._numbers[id(book)] = number
         return book
@@ -88,6 +95,8 @@ class Session(Look):
         self.limits = limits
         self.now = now
         self._fresh: dict[int, list[Row]] = {}
+        self._befores: dict[int, bytes] = {}
+        """The hashes of the events that the fresh ones follow."""
         self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
         self.created: list[str] = []
         """Policies made in this transaction."""
@@ -123,10 +132,14 @@ class Session(Look):
     def _append(self, book: Book, event: Event) -> Row:
         event.by = self.by
         body = encode(event)
+        number = self._numbers[id(book)]
+        fresh = self._fresh.setdefault(number, [])
+        if not fresh and book.seq > 0:
+            self._befores[number] = book.head
         book.head = link(book.head, body)
         book.seq += 1
         row = Row(book.seq, round_of(event), body, book.head)
-        self._fresh.setdefault(self._numbers[id(book)], []).append(row)
+        fresh.append(row)
         self.wrote = True
         return row
 
@@ -147,7 +160,7 @@ class Session(Look):
         """Hand over what was written, so that it can be read within the transaction."""
         for number, rows in self._fresh.items():
             if rows:
-                self.log.append(number, rows)
+                self.log.append(number, rows, self._befores.pop(number, None))
                 self._fresh[number] = []
         for (number, key), (seq, event) in self._keys.items():
             self.log.remember(number, key, seq, event.at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
@@ -12,11 +13,12 @@ from handrail.errors import InputError
 from handrail.service.book import Book
 from handrail.service.chain import link
 from handrail.service.events import Created, Event, decode
-from handrail.service.snapshots import restore
-from handrail.service.store.protocol import PolicyRow, Reader, Row
+from handrail.service.snapshots import is_damaged, restore
+from handrail.service.store.protocol import LogMoved, PolicyRow, Reader, Row
 
-__all__ = ["DamagedLog", "Shelf", "fold", "load", "page_after"]
+__all__ = ["DamagedLog", "Shelf", "catch_up", "fold", "load", "page_after"]
 
+_LOG: Final = logging.getLogger("handrail.service")
 _PAGE: Final = 100
 _PAGE_BYTES: Final = 8 * 2**20
 
@@ -39,6 +41,9 @@ def load(reader: Reader, number: int) -> Book:
             book = restore(created, snapshot)
             if book is not None:
                 break
+            if is_damaged(snapshot):
+                name = created.definition["name"]
+                _LOG.error("a snapshot of %r is damaged and is not used", name)
     else:
         book = Book(created)
         book.seq, book.head = 1, link(book.head, first[0].body)
@@ -53,18 +58,35 @@ def fold(book: Book, reader: Reader, number: int) -> None:
     page = _PAGE
     while True:
         rows = reader.events(number, book.seq, page)
-        for row in rows:
-            head = link(book.head, row.body)
-            if row.seq != book.seq + 1 or row.hash != head:
-                raise DamagedLog(f"event {row.seq} does not follow event {book.seq}")
-            try:
-                book.apply(_decode(row))
-            except InputError as error:
-                raise DamagedLog(f"event {row.seq}: {error}") from error
-            book.seq, book.head = row.seq, head
+        _take(book, rows)
         if len(rows) < page:
             return
         page = page_after(rows, _PAGE)
+
+
+def catch_up(book: Book, reader: Reader, number: int) -> None:
+    """Take in what others appended, if the log still has the last event that the book has seen.
+
+    One statement reads that event and those after it.
+    """
+    rows = reader.events(number, book.seq - 1, _PAGE)
+    if not rows or (rows[0].seq, rows[0].hash) != (book.seq, book.head):
+        raise LogMoved(f"{book.definition['name']}: event {book.seq} is not in its log any more")
+    _take(book, rows[1:])
+    if len(rows) == _PAGE:
+        fold(book, reader, number)
+
+
+def _take(book: Book, rows: Sequence[Row]) -> None:
+    for row in rows:
+        head = link(book.head, row.body)
+        if row.seq != book.seq + 1 or row.hash != head:
+            raise DamagedLog(f"event {row.seq} does not follow event {book.seq}")
+        try:
+            book.apply(_decode(row))
+        except InputError as error:
+            raise DamagedLog(f"event {row.seq}: {error}") from error
+        book.seq, book.head = row.seq, head
 
 
 def page_after(rows: Sequence[Row], most: int) -> int:
@@ -92,6 +114,8 @@ class Shelf:
         self._most = most
         self._books: OrderedDict[int, Book] = OrderedDict()
         self._numbers: dict[str, int] = {}
+        self.damaged: dict[int, str] = {}
+        """Policies whose logs were found not to follow their hashes, and where."""
 
     def __len__(self) -> int:
         return len(self._books)
@@ -116,6 +140,8 @@ class Shelf:
 
     def book(self, number: int, reader: Reader) -> Book:
         """Return a policy's book, loaded if need be."""
+        if number in self.damaged:
+            raise DamagedLog(self.damaged[number])
         book = self._books.get(number)
         if book is None:
             book = self._books[number] = load(reader, number)
@@ -137,6 +163,12 @@ class Shelf:
         number = self._numbers.pop(name, None)
         if number is not None:
             self.drop(number)
+
+    def clear(self) -> None:
+        """Forget everything: the logs have it."""
+        self._books.clear()
+        self._numbers.clear()
+        self.damaged.clear()  # that was another log
 
     def spill(self) -> list[tuple[int, Book]]:
         """Take the books used longest ago off the shelf, as many as are too many."""

@@ -11,7 +11,7 @@ from handrail.service.chain import START
 from handrail.service.events import Created, decode
 from handrail.service.logfile import read_header, read_rows
 from handrail.service.store.open import open_store
-from handrail.service.store.protocol import Row, SnapshotRow, Store
+from handrail.service.store.protocol import HeadRow, Row, SnapshotRow, Store
 
 __all__ = ["DatabaseSource", "FileSource", "Source", "open_source"]
 
@@ -22,6 +22,9 @@ _SQLITE: Final = b"SQLite format 3\0"
 
 class Source(Protocol):
     """Logs that can be read from their first event on."""
+
+    single: bool
+    """Whether it is the file of one log, and not a database."""
 
     def policies(self) -> list[str]:
         """Return the names of the policies."""
@@ -35,6 +38,12 @@ class Source(Protocol):
     def snapshots(self, policy: str) -> list[SnapshotRow]:
         """Return what is kept of a policy's state beside its log."""
 
+    def hash_at(self, policy: str, seq: int) -> bytes | None:
+        """Return the hash that an event is stored with, if there is such an event."""
+
+    def noted(self) -> list[HeadRow]:
+        """Return the heads that were noted when it was made; of a log in a file, all events."""
+
     def close(self) -> None:
         """Let go of it."""
 
@@ -47,6 +56,8 @@ class DatabaseSource:
     store : Store
         The database. It is read in short steps: a server may go on writing to it.
     """
+
+    single = False
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -86,6 +97,18 @@ class DatabaseSource:
         with self._store.reading() as reader:
             return reader.snapshots(number)
 
+    def hash_at(self, policy: str, seq: int) -> bytes | None:
+        """Return the hash that an event is stored with, if there is such an event."""
+        number = self._number(policy)
+        with self._store.reading() as reader:
+            found = reader.events(number, seq - 1, 1)
+        return found[0].hash if found and found[0].seq == seq else None
+
+    def noted(self) -> list[HeadRow]:
+        """Return the heads that a backup noted."""
+        with self._store.reading() as reader:
+            return reader.noted()
+
     def close(self) -> None:
         """Close the database."""
         self._store.close()
@@ -106,6 +129,8 @@ class FileSource:
     path : pathlib.Path
         NDJSON or Parquet.
     """
+
+    single = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -129,6 +154,14 @@ class FileSource:
     def snapshots(self, policy: str) -> list[SnapshotRow]:
         """Return nothing: a file holds a log alone."""
         return []
+
+    def hash_at(self, policy: str, seq: int) -> bytes | None:
+        """Return the hash that an event is stored with, if there is such an event."""
+        return next((row.hash for row in read_rows(self._path) if row.seq == seq), None)
+
+    def noted(self) -> list[HeadRow]:
+        """Return every event as a head."""
+        return [HeadRow(self._name, row.seq, row.hash) for row in read_rows(self._path)]
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""

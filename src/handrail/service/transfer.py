@@ -65,7 +65,7 @@ def _linked(rows: Iterator[Row], bad: Callable[[int, str], InputError]) -> Itera
 # -- export --------------------------------------------------------------------------------------
 
 
-def export_log(source: Source, policy: str, out: Path) -> Transferred:
+def export_log(source: Source, policy: str, out: Path, until: int | None = None) -> Transferred:
     """Write a policy's log to a file, all of it or nothing.
 
     Parameters
@@ -76,6 +76,8 @@ def export_log(source: Source, policy: str, out: Path) -> Transferred:
         The policy's name.
     out : pathlib.Path
         The file: Parquet if it is called so (.parquet), else NDJSON. An older one is replaced.
+    until : int, optional
+        The last event to write, by default the last one there is. Nothing after it is looked at.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def export_log(source: Source, policy: str, out: Path) -> Transferred:
     InputError
         If the log is damaged, or the file cannot be written.
     """
-    last = source.head(policy)
+    last = source.head(policy) if until is None else _event_at(source, policy, until)
     if last is None:
         raise InputError("source", "may be a part of a log", "pass a database")
     events, head = last
@@ -104,6 +106,13 @@ def export_log(source: Source, policy: str, out: Path) -> Transferred:
             "--out", f"{out} cannot be written: {error.strerror}", "name another file"
         ) from error
     return Transferred(policy, events, header.head)
+
+
+def _event_at(source: Source, policy: str, seq: int) -> tuple[int, bytes]:
+    hash = source.hash_at(policy, seq) if seq > 0 else None
+    if hash is None:
+        raise InputError("--until", f"there is no event {seq}", "name one that is there")
+    return seq, hash
 
 
 def _damaged(seq: int, reason: str) -> InputError:

@@ -1,4 +1,4 @@
-"""A copy of a SQLite file, taken while a server writes to it."""
+"""A copy of a SQLite file, taken while a server writes to it, and put back while none does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from handrail.errors import InputError
-from handrail.files import replacing
+from handrail.files import replacing, sync_folder
+from handrail.service.chain import START, link
+from handrail.service.store.lock import ServerLock
+from handrail.service.store.migrations import SQLITE, missing
 from handrail.service.store.open import is_postgres, open_store, sqlite_path
-from handrail.service.store.sqlite_file import check_file, connect
+from handrail.service.store.protocol import HeadRow
+from handrail.service.store.sqlite_file import check_file, connect, copy_to
+from handrail.service.store.sqlite_rows import SqliteReader
 
-__all__ = ["Backup", "back_up"]
+__all__ = ["Backup", "back_up", "restore"]
 
 
 class Backup(NamedTuple):
@@ -28,9 +33,8 @@ class Backup(NamedTuple):
 def back_up(source: str, out: str | os.PathLike[str]) -> Backup:
     """Copy a SQLite file as it is at one moment, check the copy, and put it in place.
 
-    A server may go on writing meanwhile. The copy is one file, with nothing beside it; to restore
-    it, stop the server and put it where the database is, without what lies beside that
-    (``-wal`` and ``-shm``).
+    A server may go on writing meanwhile. The copy is one file, with nothing beside it; `restore`
+    puts it back.
 
     Parameters
     ----------
@@ -51,13 +55,66 @@ def back_up(source: str, out: str | os.PathLike[str]) -> Backup:
     store = open_store(source, create=False)  # refuses what cannot be read or is too new
     try:
         with replacing(target) as part:
-            return _copy(path, part)._replace(path=target)
+            return _copy(path, part, note=True)._replace(path=target)
     except (OSError, sqlite3.Error) as error:
         raise InputError(
             "--out", f"{target} was not written: {error}", "see to both files and their disks"
         ) from error
     finally:
         store.close()
+
+
+def restore(backup: str | os.PathLike[str], database: str) -> Backup:
+    """Put a copy where the database is, as a whole or not at all, while no server has it.
+
+    What is there before is replaced: the copy is made and checked under another name first. The
+    write-ahead log of the old file is moved into it before the new file gets the name, so that
+    either of them is whole at every moment, also after a crash.
+
+    Parameters
+    ----------
+    backup : path
+        What `back_up` wrote, or a server rescued; it is only read.
+    database : str
+        The SQLite file; it need not exist.
+
+    Returns
+    -------
+    Backup
+        What is in it.
+    """
+    if is_postgres(database):
+        raise InputError("database", "is PostgreSQL, which has its own backups", "use pg_restore")
+    source, target = Path(os.path.realpath(backup)), sqlite_path(database)
+    check_file(source, "backup")
+    if source == target:
+        raise InputError("backup", "is the database itself", "name another file")
+    if not target.parent.is_dir():
+        raise InputError("database", f"{target.parent} is no folder", "make it first")
+    if target.exists():
+        check_file(target)
+    lock = ServerLock(target)
+    try:
+        with replacing(target) as part:
+            done = _copy(source, part, note=False)._replace(path=target)
+            _settle(target)
+        return done
+    except (OSError, sqlite3.Error) as error:
+        raise InputError(
+            "database", f"{target} was not restored: {error}", "see to both files and their disks"
+        ) from error
+    finally:
+        lock.release()
+
+
+def _settle(target: Path) -> None:
+    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next."""
+    if target.exists():
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(target)) as old:
+            old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # the last one to close it
+    for ending in ("-wal", "-shm", "-journal"):  # of a file that is damaged, or of none
+        target.with_name(target.name + ending).unlink(missing_ok=True)
+    sync_folder(target.parent)
 
 
 def _check_target(path: Path, target: Path) -> None:
@@ -70,20 +127,60 @@ def _check_target(path: Path, target: Path) -> None:
         raise InputError("--out", f"{target} is a database in use", "name another file")
 
 
-def _copy(path: Path, part: Path) -> Backup:
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+def _copy(path: Path, part: Path, note: bool) -> Backup:
+    """Copy a file and check the copy; note where its logs end, or compare with what was noted."""
+    with contextlib.closing(connect(path, "ro")) as original:
+        copy_to(original, part)
     with contextlib.closing(connect(part)) as copy:
-        with contextlib.closing(connect(path)) as original:
-            # In one go, so that it is one moment and writers cannot make it start over; they do
-            # not wait for it either.
-            original.backup(copy)
-        # One file, whole by itself. SQLite brings it to disk before it says so.
-        copy.execute("PRAGMA journal_mode=DELETE").fetchone()
-        (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
-        if verdict != "ok":
-            raise InputError("source", f"{path} is damaged: {verdict}", "restore an older backup")
-        policies, events = (
-            copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("policies", "events")
-        )
-    return Backup(part, policies, events, part.stat().st_size)
+        missing(SQLITE, int(copy.execute("PRAGMA user_version").fetchone()[0]))  # is not too new
+        policies = dict(copy.execute("SELECT number, name FROM policies"))
+        heads = _heads(copy, policies)
+        if note:
+            _note(copy, heads)
+        else:
+            _compare(copy)
+        events = sum(head.seq for head in heads.values())
+    return Backup(part, len(policies), events, part.stat().st_size)
+
+
+def _note(copy: sqlite3.Connection, heads: dict[int, HeadRow]) -> None:
+    """Note the heads in a table that only copies have, and what was restored from one."""
+    copy.execute("BEGIN IMMEDIATE")
+    copy.execute("DROP TABLE IF EXISTS heads")
+    copy.execute(
+        "CREATE TABLE heads (number INTEGER PRIMARY KEY, policy TEXT NOT NULL, "
+        "seq INTEGER NOT NULL, hash BLOB NOT NULL) STRICT"
+    )
+    rows = [(number, *head) for number, head in heads.items()]
+    copy.executemany("INSERT INTO heads VALUES (?, ?, ?, ?)", rows)
+    copy.execute("COMMIT")
+
+
+def _compare(copy: sqlite3.Connection) -> None:
+    """Refuse a copy that lost what it noted."""
+    reader = SqliteReader(copy)
+    for name, seq, hash in reader.noted():
+        policy = reader.find(name)
+        found = [] if policy is None else reader.events(policy.number, seq - 1, 1)
+        if not found or (found[0].seq, found[0].hash) != (seq, hash):
+            raise _wrong(f"event {seq} of {name!r} is not in the copy, which noted it")
+
+
+def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> dict[int, HeadRow]:
+    """Return where each log ends; InputError at an event that does not follow the one before it."""
+    heads: dict[int, HeadRow] = {}
+    for policy, seq, body, hash in copy.execute(
+        "SELECT policy, seq, body, hash FROM events ORDER BY id"
+    ):
+        name = policies.get(policy)
+        if name is None:
+            raise _wrong(f"event {seq} is of no policy: there is none of number {policy}")
+        before = heads.get(policy, HeadRow(name, 0, START))
+        if seq != before.seq + 1 or link(before.hash, body) != hash:
+            raise _wrong(f"event {seq} of {name!r} does not follow event {before.seq}")
+        heads[policy] = HeadRow(name, seq, hash)
+    return heads
+
+
+def _wrong(reason: str) -> InputError:
+    return InputError("source", f"{reason}, and nothing was replaced", "run handrail audit")

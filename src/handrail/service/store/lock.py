@@ -45,7 +45,8 @@ class ServerLock:
     """
 
     def __init__(self, database: Path) -> None:
-        if database.stat().st_nlink > 1:  # the lock, and SQLite's own files, go by the name
+        # The lock, and SQLite's own files, go by the name.
+        if database.exists() and database.stat().st_nlink > 1:
             raise InputError(
                 "database", f"{database} has another name as well", "remove the other hard link"
             )

@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 
-from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
+from handrail.service.store.protocol import HeadRow, KeyRow, PolicyRow, Row, SnapshotRow
 
 __all__ = ["PostgresReader", "PostgresWriter"]
 
@@ -66,6 +66,10 @@ class PostgresReader:
             policy,
         )
         return list(map(SnapshotRow._make, found))
+
+    def noted(self) -> list[HeadRow]:
+        """Return nothing: copies of PostgreSQL are made by its own tools."""
+        return []
 
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
@@ -135,7 +139,7 @@ class PostgresWriter(PostgresReader):
         )
         return PolicyRow._make(found[0]) if found else None
 
-    def append(self, policy: int, rows: Sequence[Row]) -> None:
+    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
         """Append events to a policy's log."""
         self._events += [(policy, *row) for row in rows]
         if len(self._events) >= _AT_ONCE:
@@ -150,7 +154,7 @@ class PostgresWriter(PostgresReader):
         self._run("DELETE FROM handrail_idempotency WHERE at < %s", before)
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot, and keep only so many of the newest."""
+        """Add a snapshot; keep only so many of the newest, and none of a later event."""
         self._run(
             "INSERT INTO handrail_snapshots (policy, seq, hash, body) VALUES (%s, %s, %s, %b) "
             "ON CONFLICT (policy, seq) DO UPDATE SET hash = excluded.hash, body = excluded.body",
@@ -158,11 +162,13 @@ class PostgresWriter(PostgresReader):
             *snapshot,
         )
         self._run(
-            "DELETE FROM handrail_snapshots WHERE policy = %s AND seq <= "
-            "(SELECT seq FROM handrail_snapshots WHERE policy = %s "
-            "ORDER BY seq DESC LIMIT 1 OFFSET %s)",
+            "DELETE FROM handrail_snapshots WHERE policy = %s AND (seq > %s OR seq <= "
+            "(SELECT seq FROM handrail_snapshots WHERE policy = %s AND seq <= %s "
+            "ORDER BY seq DESC LIMIT 1 OFFSET %s))",
             policy,
+            snapshot.seq,
             policy,
+            snapshot.seq,
             keep,
         )
 

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 __all__ = [
+    "HeadRow",
     "KeyRow",
+    "LogMoved",
     "PolicyRow",
     "Reader",
     "Row",
@@ -29,6 +31,10 @@ class StoreUnavailable(Exception):
 
 class StoreBroken(Exception):
     """What was written may not be on disk (a failed fsync, a corrupt file): stop, do not lie."""
+
+
+class LogMoved(Exception):
+    """A log no longer has the event it had: the database was restored, or failed over."""
 
 
 class PolicyRow(NamedTuple):
@@ -53,6 +59,14 @@ class SnapshotRow(NamedTuple):
     seq: int
     hash: bytes
     body: bytes
+
+
+class HeadRow(NamedTuple):
+    """Where a policy's log was when somebody noted it: an event and its hash."""
+
+    policy: str
+    seq: int
+    hash: bytes
 
 
 class KeyRow(NamedTuple):
@@ -98,6 +112,9 @@ class Reader(Protocol):
     def snapshots(self, policy: int) -> list[SnapshotRow]:
         """Return what snapshots there are, the newest first."""
 
+    def noted(self) -> list[HeadRow]:
+        """Return the heads that were noted when a copy was made, if this is or was a copy."""
+
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
 
@@ -114,8 +131,13 @@ class Writer(Reader, Protocol):
     def add_policy(self, name: str) -> PolicyRow | None:
         """Add a policy; None if there is one of this name."""
 
-    def append(self, policy: int, rows: Sequence[Row]) -> None:
-        """Append events to a policy's log."""
+    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+        """Append events to a policy's log.
+
+        `before` is the hash of the event that they follow. A database with one server (SQLite)
+        raises `LogMoved`, at the latest when the transaction ends, if the log does not have that
+        event. Where several append, whoever locked the policy has just read its last event.
+        """
 
     def remember(self, policy: int, key: str, seq: int, at: int) -> None:
         """Keep an idempotency key; one that was kept before gives way."""
@@ -124,7 +146,7 @@ class Writer(Reader, Protocol):
         """Drop idempotency keys from before this time (microseconds since 1970)."""
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot, and keep only so many of the newest."""
+        """Add a snapshot; keep only so many of the newest, and none of a later event."""
 
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
@@ -150,6 +172,9 @@ class Store(Protocol):
 
     def reading(self) -> AbstractContextManager[Reader]:
         """Begin to read, from any thread."""
+
+    def check(self) -> None:
+        """Raise `StoreBroken` if the database is not the one that was opened (SQLite)."""
 
     def close(self) -> None:
         """Let go of the database."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import ctypes
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from handrail.errors import InputError
+from handrail.files import replacing
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.protocol import StoreBroken, StoreUnavailable
-from handrail.service.store.sqlite_file import WAIT_SECONDS, connect
+from handrail.service.store.sqlite_file import WAIT_SECONDS, Files, connect, copy_to
 from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
 
 __all__ = ["SqliteStore", "judge"]
@@ -55,7 +58,9 @@ class SqliteStore:
         self._readers: list[sqlite3.Connection] = []
         self._closed = False
         self._broken: str | None = None
-        self._file = self._identity()
+        self._swapped = False
+        self._connection.execute("PRAGMA schema_version").fetchone()  # opens the write-ahead log
+        self._files = Files(path)
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
@@ -69,13 +74,14 @@ class SqliteStore:
         Nobody else appends to these logs while the server has its lock, so `lock` has nothing to
         do, and the transaction begins when it must. Others, which write keys or import another
         policy beside it, lock the file at once.
+
+        The files are looked at twice: before, so that nothing is moved or written into another
+        file, and after the commit and before anybody hears of it. A commit to a file that had lost
+        its name by then is not acknowledged; one that was in the file of that name is in whatever
+        that file is called since.
         """
         with self._turn:
-            if self._broken is not None:
-                raise StoreBroken(self._broken)
-            if self._identity() != self._file:
-                self._broken = "the database file was removed or replaced under the server"
-                raise StoreBroken(self._broken)
+            self._check()
             try:
                 if self._lock is None:
                     self._writer.begin()
@@ -89,11 +95,44 @@ class SqliteStore:
                 if found is None:
                     raise
                 if isinstance(found, StoreBroken):
+                    self._check()  # it may be why
                     self._broken = str(found)
                 raise found from error
             except BaseException:
                 self._undo()
                 raise
+            self._check()
+
+    def check(self) -> None:
+        """Raise `StoreBroken` if the files are not those that were opened."""
+        with self._turn:
+            self._check()
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise StoreBroken(self._broken)
+        changed = self._files.changed(_LOG_BYTES)
+        if changed is not None:
+            self._broken = changed
+            self._swapped = True
+            if self._lock is not None:
+                self._broken = f"{changed}; {self._rescue()}"
+            raise StoreBroken(self._broken)
+
+    def _rescue(self) -> str:
+        """Copy what the connection has open to a file of another name; say where it is."""
+        out = self._path.with_name(f"{self._path.name}.rescued-{secrets.token_hex(4)}")
+        said = f"what the server had of it is in {out}"
+        rescued = True
+        try:
+            with replacing(out) as part:
+                copy_to(self._connection, part)
+        except (sqlite3.Error, OSError, InputError) as error:
+            said = f"what the server had of it cannot be rescued: {error}"
+            rescued = False
+        with contextlib.suppress(OSError):
+            self._files.leave(rescued)
+        return said
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[SqliteReader]:
@@ -123,10 +162,17 @@ class SqliteStore:
     def close(self) -> None:
         """Let go of the file."""
         with self._turn:
+            with contextlib.suppress(StoreBroken):
+                self._check()
             self._closed = True
-            self._connection.close()
             while self._readers:
                 self._readers.pop().close()
+            if self._swapped:
+                # The last connection that SQLite closes moves the pages of its write-ahead log into
+                # the file, which is another one by now. So it stays open until the process ends.
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            else:
+                self._connection.close()
             if self._lock is not None:
                 self._lock.release()
 
@@ -139,14 +185,6 @@ class SqliteStore:
             return self._path.with_name(f"{self._path.name}-wal").stat().st_size >> PAGE_BITS
         except OSError:
             return 0
-
-    def _identity(self) -> tuple[int, int] | None:
-        """Return what tells the file from another one of its name."""
-        try:
-            found = os.stat(self._path)  # noqa: PTH116  a third of the time of Path's
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     def _checkpoint(self) -> None:
         """Move the pages of the write-ahead log into the file, and begin it anew.
@@ -169,6 +207,7 @@ class SqliteStore:
             # A full disk: what was committed is in the write-ahead log, and stays there.
         finally:
             self._connection.execute(f"PRAGMA busy_timeout={round(1000 * WAIT_SECONDS)}")
+            self._files.resize()
 
     def _undo(self) -> None:
         """Leave the transaction."""

@@ -14,7 +14,7 @@ from handrail.files import beside, sync_folder
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import Migration, missing, newest
 
-__all__ = ["WAIT_SECONDS", "check_file", "connect", "make_file", "migrate"]
+__all__ = ["WAIT_SECONDS", "Files", "check_file", "connect", "copy_to", "make_file", "migrate"]
 
 APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 """What SQLite notes in the file's head, so that nobody takes it for another program's."""
@@ -46,10 +46,10 @@ def check_file(path: Path, field: str = "database") -> None:
         raise InputError(field, f"{path} is no database of handrail's", "name another file")
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """Connect to a file that exists; transactions are begun and ended in plain sight."""
     connection = sqlite3.connect(
-        f"{path.as_uri()}?mode=rw",
+        f"{path.as_uri()}?mode={mode}",
         uri=True,
         timeout=WAIT_SECONDS,
         isolation_level=None,
@@ -61,6 +61,97 @@ def connect(path: Path) -> sqlite3.Connection:
     # Only the server's own write connection moves the log's pages into the file, when it chooses.
     connection.execute("PRAGMA wal_autocheckpoint=0")
     return connection
+
+
+_Seen = tuple[int, int, int]
+"""The device, the number of the file on it, and its size."""
+
+
+class Files:
+    """A database file and its write-ahead log, as a connection that is open has them.
+
+    What a connection writes goes to the files that it opened, whatever became of their names: a
+    commit to a file that was removed is on disk, and gone when the connection is.
+
+    Parameters
+    ----------
+    path : Path
+        The database file; a connection has its write-ahead log open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._names = (str(path), f"{path}-wal")
+        self._found = self._look()
+
+    def changed(self, log_bytes: int) -> str | None:
+        """Say what became of the files, if they are not those that were opened.
+
+        SQLite itself cuts off the write-ahead log only down to `log_bytes`.
+        """
+        found = self._look()
+        said = self._compare(0, found[0], None) or self._compare(1, found[1], log_bytes)
+        if said is None:
+            self._found = found
+        return said
+
+    def _compare(self, number: int, now: _Seen | None, least: int | None) -> str | None:
+        name, before = self._names[number], self._found[number]
+        if now is None or before is None:
+            return f"{name} was removed under the server"
+        if now[:2] != before[:2]:
+            return f"{name} was replaced under the server"
+        if now[2] < (before[2] if least is None else min(before[2], least)):
+            return f"{name} was cut off or written over under the server"
+        return None
+
+    def leave(self, rescued: bool) -> None:
+        """Take the write-ahead log away from a file that is not its own.
+
+        SQLite would move its pages into that file when it is opened next. Where they are in no
+        other place it gets another name.
+        """
+        file, log = self._look()
+        if self._compare(0, file, None) is None or self._compare(1, log, 0) is not None:
+            return
+        name = Path(self._names[1])
+        if rescued:
+            name.unlink()
+        else:
+            name.rename(beside(name))
+        Path(f"{self._names[0]}-shm").unlink(missing_ok=True)
+
+    def resize(self) -> None:
+        """Take the sizes as they are: the server itself has just moved pages."""
+        sizes = [None if each is None else each[2] for each in self._look()]
+        self._found = [
+            before if before is None or size is None else (*before[:2], size)
+            for before, size in zip(self._found, sizes, strict=True)
+        ]
+
+    def _look(self) -> list[_Seen | None]:
+        """Return what tells each file from another one of its name, and its size."""
+        found: list[_Seen | None] = []
+        for name in self._names:
+            try:
+                seen = os.stat(name)  # noqa: PTH116  a third of the time of Path's
+                found.append((seen.st_dev, seen.st_ino, seen.st_size))
+            except OSError:
+                found.append(None)
+        return found
+
+
+def copy_to(original: sqlite3.Connection, part: Path) -> None:
+    """Copy a database as it is at one moment into a new file, whole by itself, and check that."""
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with contextlib.closing(connect(part)) as copy:
+        # In one go, so that it is one moment and writers cannot make it start over; they do not
+        # wait for it either.
+        original.backup(copy)
+        # One file, whole by itself. SQLite brings it to disk before it says so.
+        copy.execute("PRAGMA journal_mode=DELETE").fetchone()
+        (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != "ok":
+            raise InputError("source", f"is damaged: {verdict}", "restore an older backup")
 
 
 def make_file(path: Path, migrations: Sequence[Migration]) -> None:

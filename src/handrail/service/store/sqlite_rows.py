@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from handrail.service.store.migrations import SEQ_BITS
-from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow
+from handrail.service.store.protocol import (
+    HeadRow,
+    KeyRow,
+    LogMoved,
+    PolicyRow,
+    Row,
+    SnapshotRow,
+)
 
 __all__ = ["PAGE_BITS", "SqliteReader", "SqliteWriter"]
 
 _SEQS: Final = (1 << SEQ_BITS) - 1
 _ROW: Final = "seq, round, body, hash"
-_INSERT: Final = "INSERT INTO events (id, round, body, hash) VALUES"
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
 PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
 """Bytes of a row besides its body: the hash, its place, the index."""
+
+
+@lru_cache(256)
+def _insertion(events: int, befores: int) -> str:
+    """Return the statement that inserts so many events if so many others are there."""
+    values = f"VALUES (?, ?, ?, ?){', (?, ?, ?, ?)' * (events - 1)}"
+    if befores:
+        there = " AND ".join(["(SELECT hash FROM events WHERE id = ?) IS ?"] * befores)
+        values = f"SELECT * FROM ({values}) WHERE {there}"
+    return f"INSERT INTO events (id, round, body, hash) {values}"
 
 
 class SqliteReader:
@@ -73,6 +90,15 @@ class SqliteReader:
         )
         return list(map(SnapshotRow._make, found))
 
+    def noted(self) -> list[HeadRow]:
+        """Return the heads that were noted when a copy was made, if this is or was a copy."""
+        if not self._connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'"
+        ).fetchone():
+            return []
+        found = self._connection.execute("SELECT policy, seq, hash FROM heads ORDER BY policy")
+        return list(map(HeadRow._make, found))
+
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
         found = self._connection.execute(
@@ -113,6 +139,8 @@ class SqliteWriter(SqliteReader):
         self.pages = 0
         self._values: list[object] = []
         """The events that wait, value by value."""
+        self._befores: list[tuple[int, int, bytes]] = []
+        """The events that they follow: for which value, and the id and the hash."""
 
     def begin(self) -> None:
         """Begin the transaction, with the events that wait."""
@@ -121,11 +149,21 @@ class SqliteWriter(SqliteReader):
         self._insert()
 
     def _insert(self) -> None:
+        """Insert the events that wait, if the events that they follow are there.
+
+        The same statement looks and inserts, so that nobody can write in between.
+        """
         values, self._values = self._values, []
+        befores, self._befores = self._befores, []
         for start in range(0, len(values), _MOST_VALUES):
             part = values[start : start + _MOST_VALUES]
-            more = ", (?, ?, ?, ?)" * (len(part) // 4 - 1)
-            self._connection.execute(f"{_INSERT} (?, ?, ?, ?){more}", part)
+            count = len(part) // 4
+            known = [each[1:] for each in befores if 0 <= each[0] - start < len(part)]
+            for each in known:
+                part += each
+            done = self._connection.execute(_insertion(count, len(known)), part)
+            if done.rowcount != count:
+                raise LogMoved("the events that new ones follow are not in their logs any more")
 
     def commit(self) -> None:
         """End the transaction: what was written is on disk."""
@@ -139,7 +177,7 @@ class SqliteWriter(SqliteReader):
 
     def undo(self) -> None:
         """Leave the transaction; SQLite may have left it by itself."""
-        self._values = []
+        self._values, self._befores = [], []
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -173,9 +211,11 @@ class SqliteWriter(SqliteReader):
         self.pages += 3
         return PolicyRow._make(found[0]) if found else None
 
-    def append(self, policy: int, rows: Sequence[Row]) -> None:
-        """Append events to a policy's log."""
+    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+        """Append events to a policy's log; `before` is the hash of the one that they follow."""
         first = policy << SEQ_BITS
+        if before is not None:
+            self._befores.append((len(self._values), first + rows[0].seq - 1, before))
         values = self._values
         for seq, round_, body, hash_ in rows:
             values += (first + seq, round_, body, hash_)
@@ -199,7 +239,7 @@ class SqliteWriter(SqliteReader):
         self.pages += 2 + max(done.rowcount, 0)  # each may lie on a page of its own
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot, and keep only so many of the newest."""
+        """Add a snapshot; keep only so many of the newest, and none of a later event."""
         self.begin()
         first = policy << SEQ_BITS
         self._connection.execute(
@@ -208,8 +248,8 @@ class SqliteWriter(SqliteReader):
         )
         self._connection.execute(
             "DELETE FROM snapshots WHERE id > ? AND id <= (SELECT id FROM snapshots "
-            "WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-            (first, first, first + _SEQS, keep),
+            "WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?) OR id > ? AND id <= ?",
+            (first, first, first + snapshot.seq, keep, first + snapshot.seq, first + _SEQS),
         )
         self.pages += 2 + (len(snapshot.body) >> PAGE_BITS)
 
