@@ -70,7 +70,8 @@ def test_an_oracle_by_hand() -> None:
     assert second.action == 0
     assert ledger(policy)["promised"] == 0.0
     before = policy.explain()
-    assert (before.event, before.margin) == ("baseline", pytest.approx(0.25))
+    assert before.event == "baseline"
+    assert before.margin == pytest.approx(0.25)
     assert policy.fall_back(second.id) == "baseline"
     assert policy.explain().margin == pytest.approx(0.45)
 
