@@ -96,6 +96,7 @@ class FakeDesk:
         self.stopped = False
         self.reachable = True
         self.waiting = 0
+        self.damaged = 0
         self.restored = 0
         self.batches = 0
         self.commit_seconds = 0.0

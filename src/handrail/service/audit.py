@@ -33,6 +33,7 @@ from handrail.service.chain import START, link
 from handrail.service.events import Decided, Event, decode, kind, round_of
 from handrail.service.limits import Limits
 from handrail.service.plausible import check_created, check_event
+from handrail.service.snapshots import is_damaged
 from handrail.service.states import same_state
 from handrail.service.store.protocol import Row, SnapshotRow
 from handrail.service.tally import Tally
@@ -100,7 +101,7 @@ class Audit:
     met : dict
         The noted hashes that were met, and at which event.
     compared, agreed : int
-        How many hashes of `noted` were compared, and the last event at which one was right.
+        How many noted hashes were compared, and the last event at which one was right.
     forked : bool
         Whether one of them was wrong.
     misfit : Row or None
@@ -217,9 +218,11 @@ class Audit:
                 f"log forks here, and it was written after another event {due - 1}",
             )
         self.events, self.head = row.seq, found
+        noted = self.noted.get(row.seq, set())
         if found in self.heads:
             self.met[found] = row.seq
-        for hash in self.noted.get(row.seq, ()):
+            noted = noted | {found}
+        for hash in noted:
             self._compare_noted(row.seq, hash)
         return True
 
@@ -286,7 +289,9 @@ class Audit:
 
     def _check_snapshots(self, row: Row) -> None:
         for snapshot in self.snapshots:
-            if snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
+            if snapshot.seq == row.seq and is_damaged(snapshot):
+                self.found(row.seq, "the snapshot after it is damaged: nobody uses it")
+            elif snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
                 wrong = same_state(self.book, snapshot)
                 if wrong is not None:
                     self.found(row.seq, f"the snapshot after it is not the log's state: {wrong}")

@@ -46,6 +46,7 @@ from handrail.service.store.protocol import (
     StoreUnavailable,
 )
 from handrail.service.tasks import Task, away, resolve
+from handrail.service.verify import Verifier
 from handrail.service.warm import warm
 
 __all__ = ["Desk"]
@@ -55,6 +56,9 @@ _T = TypeVar("_T")
 
 _STALL_SECONDS: Final = 15.0
 """A batch that takes longer has met a disk or a database that neither works nor fails."""
+
+_VERIFIER_SECONDS: Final = 1.0
+"""How long to wait for a page that is being read when the service ends."""
 
 
 class Desk:
@@ -90,6 +94,7 @@ class Desk:
         self._thread = threading.Thread(target=self._run, name="handrail-desk", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeper = Keeper(store, self._shelf, self.limits)
+        self._verifier = Verifier(store, self._shelf)
         self._used: set[int] = set()
         self._open = False
         self._busy: float | None = None
@@ -106,6 +111,7 @@ class Desk:
         self._ended = asyncio.Event()
         await asyncio.to_thread(warm)
         self._thread.start()
+        self._verifier.start()
         self._open = True
 
     async def stop(self, grace: float) -> None:
@@ -129,6 +135,11 @@ class Desk:
     def reachable(self) -> bool:
         """Whether the database took what was written last."""
         return self._keeper.reachable
+
+    @property
+    def damaged(self) -> int:
+        """How many logs were found not to follow their hashes."""
+        return len(self._shelf.damaged)
 
     @property
     def waiting(self) -> int:
@@ -312,6 +323,7 @@ class Desk:
         except BaseException as error:  # requests would wait for ever, and nobody would know why
             self._break([], error)
         finally:
+            self._verifier.stop(_VERIFIER_SECONDS)
             assert self._loop is not None
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
                 self._loop.call_soon_threadsafe(self._ended.set)
@@ -328,6 +340,7 @@ class Desk:
             try:
                 self._keeper.tidy(self._clock(), self._used)
                 if last:
+                    self._keeper.note_heads()
                     self._keeper.save_all()
             except StoreBroken:
                 raise

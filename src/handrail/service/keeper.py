@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from handrail.service.book import Book
+from handrail.service.heads import MESSAGE
 from handrail.service.limits import Limits
 from handrail.service.shelf import Shelf
 from handrail.service.snapshots import take
@@ -51,10 +52,17 @@ class Keeper:
         self._kept_seconds = limits.idempotency_seconds
         self._forgotten: float | None = None
         self._tried = 0.0
+        self._heads_seconds = limits.heads_seconds
+        self._grown: dict[int, tuple[str, int, bytes]] = {}
+        """Policies whose heads are to be noted: name, event and hash."""
+        self._noted: dict[int, int] = {}
+        """The events that were noted last."""
+        self._noted_at = time.monotonic()
         self.reachable = True
 
     def tidy(self, now: float, used: Iterable[int]) -> None:
         """Do what is due after these policies were used."""
+        self._watch_heads(used)
         if not self.reachable and time.monotonic() - self._tried >= TRY_SECONDS:
             self._try(now)
         due = [
@@ -69,6 +77,28 @@ class Keeper:
         if self._forgotten is None or abs(now - self._forgotten) >= _FORGET_SECONDS:
             self._forgotten = now
             self._forget(int((now - self._kept_seconds) * 1e6))
+
+    def _watch_heads(self, used: Iterable[int]) -> None:
+        """Take in how far logs have come: all of it is on disk by now."""
+        for number in used:
+            book = self._shelf.get(number)
+            if book is not None and self._noted.get(number) != book.seq:
+                self._grown[number] = book.definition["name"], book.seq, book.head
+        if self._grown and time.monotonic() - self._noted_at >= self._heads_seconds:
+            self.note_heads()
+
+    def note_heads(self) -> None:
+        """Write the heads of logs that grew to the service's own log.
+
+        A log that lost its tail looks like any other: only somebody who noted where it was can
+        tell. `handrail audit --heads` compares.
+        """
+        grown, self._grown = self._grown, {}
+        self._noted_at = time.monotonic()
+        for number, (name, seq, head) in grown.items():
+            self._noted[number] = seq
+            noted = {"policy": name, "number": number, "seq": seq, "hash": head.hex()}
+            _LOG.info(MESSAGE, extra=noted)
 
     def note_away(self, error: StoreUnavailable) -> None:
         """Take in that the database could not be read or written to."""

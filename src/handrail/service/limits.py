@@ -30,6 +30,8 @@ class Limits:
         How long an idempotency key is kept.
     snapshot_every : int
         Events after which a snapshot is taken.
+    heads_seconds : float
+        How often the heads of logs that grew are noted in the service's own log.
     books : int
         Policies kept in memory.
     """
@@ -51,4 +53,5 @@ class Limits:
     shutdown_seconds: float = 10.0
     idempotency_seconds: float = 86_400.0
     snapshot_every: int = 10_000
+    heads_seconds: float = 60.0
     books: int = 20_000

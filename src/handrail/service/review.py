@@ -45,7 +45,7 @@ class Reviewed:
                 {"head": head.hex(), "event": seq, "events_after": audit.events - seq}
                 for head, seq in audit.met.items()
             ],
-            "compared_heads": audit.compared + len(audit.met),
+            "compared_heads": audit.compared,
             "problems": [{"event": each.seq, "reason": each.reason} for each in audit.findings],
             "more_problems": audit.wrong - len(audit.findings),
             "statement": None if self.statement is None else self.statement.data(),

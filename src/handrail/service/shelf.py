@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
@@ -12,11 +13,12 @@ from handrail.errors import InputError
 from handrail.service.book import Book
 from handrail.service.chain import link
 from handrail.service.events import Created, Event, decode
-from handrail.service.snapshots import restore
+from handrail.service.snapshots import is_damaged, restore
 from handrail.service.store.protocol import LogMoved, PolicyRow, Reader, Row
 
 __all__ = ["DamagedLog", "Shelf", "catch_up", "fold", "load", "page_after"]
 
+_LOG: Final = logging.getLogger("handrail.service")
 _PAGE: Final = 100
 _PAGE_BYTES: Final = 8 * 2**20
 
@@ -39,6 +41,9 @@ def load(reader: Reader, number: int) -> Book:
             book = restore(created, snapshot)
             if book is not None:
                 break
+            if is_damaged(snapshot):
+                name = created.definition["name"]
+                _LOG.error("a snapshot of %r is damaged and is not used", name)
     else:
         book = Book(created)
         book.seq, book.head = 1, link(book.head, first[0].body)
@@ -109,6 +114,8 @@ class Shelf:
         self._most = most
         self._books: OrderedDict[int, Book] = OrderedDict()
         self._numbers: dict[str, int] = {}
+        self.damaged: dict[int, str] = {}
+        """Policies whose logs were found not to follow their hashes, and where."""
 
     def __len__(self) -> int:
         return len(self._books)
@@ -133,6 +140,8 @@ class Shelf:
 
     def book(self, number: int, reader: Reader) -> Book:
         """Return a policy's book, loaded if need be."""
+        if number in self.damaged:
+            raise DamagedLog(self.damaged[number])
         book = self._books.get(number)
         if book is None:
             book = self._books[number] = load(reader, number)
@@ -159,6 +168,7 @@ class Shelf:
         """Forget everything: the logs have it."""
         self._books.clear()
         self._numbers.clear()
+        self.damaged.clear()  # that was another log
 
     def spill(self) -> list[tuple[int, Book]]:
         """Take the books used longest ago off the shelf, as many as are too many."""

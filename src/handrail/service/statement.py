@@ -55,6 +55,8 @@ class Statement:
         When the promise is checked.
     told_rounds : int
         Rounds that were told another mean of the baseline than was agreed on.
+    compared_heads, compared_until : int
+        With how many noted heads the log was compared, and the last event that was as noted.
     assumptions : list of str
         What all of it rests on.
     """
@@ -81,6 +83,8 @@ class Statement:
     low: float
     checked: str
     told_rounds: int
+    compared_heads: int
+    compared_until: int
     assumptions: list[str]
 
     @property
@@ -112,7 +116,17 @@ class Statement:
             f"{self._waiting()}."
         )
         said += [f"Assumed: {each}" for each in self.assumptions]
+        said.append(self._compared())
         return said
+
+    def _compared(self) -> str:
+        if not self.compared_heads:
+            return "It was compared with no noted heads: a tail that was lost is not noticed."
+        noted = _count(self.compared_heads, "noted head")
+        return (
+            f"It was compared with {noted}, up to event {self.compared_until:,}: a tail that was "
+            "lost after that is not noticed."
+        )
 
     def _promise(self) -> list[str]:
         low, high = (_amount(each) for each in self.baseline_earnings)
@@ -205,6 +219,8 @@ def make_statement(audit: Audit) -> Statement | None:
         low=book.units.low,
         checked=_checked(book),
         told_rounds=audit.told,
+        compared_heads=audit.compared,
+        compared_until=audit.agreed,
         assumptions=_assumptions(book, tally, audit.told),
     )
 

@@ -122,6 +122,9 @@ def _gauge(name: str, about: str, value: float) -> Metric:
 def _from_desk(desk: DeskPort) -> Iterator[Metric]:
     yield _gauge("database_up", "Whether the database took what was written last.", desk.reachable)
     yield _gauge("queue", "Requests that wait for the writer.", desk.waiting)
+    yield _gauge(
+        "damaged_policies", "Policies whose logs do not follow their hashes.", desk.damaged
+    )
     yield CounterMetricFamily(
         "handrail_restored",
         "Times that a log was not the one in memory, and all state was folded again.",

@@ -113,6 +113,10 @@ class DeskPort(Protocol):
         """How many requests wait for the writer."""
 
     @property
+    def damaged(self) -> int:
+        """How many logs were found not to follow their hashes."""
+
+    @property
     def restored(self) -> int:
         """How often a log was found not to go on from where memory was."""
 

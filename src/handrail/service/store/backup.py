@@ -16,6 +16,7 @@ from handrail.service.store.migrations import SQLITE, missing
 from handrail.service.store.open import is_postgres, open_store, sqlite_path
 from handrail.service.store.protocol import HeadRow
 from handrail.service.store.sqlite_file import check_file, connect, copy_to
+from handrail.service.store.sqlite_rows import SqliteReader
 
 __all__ = ["Backup", "back_up", "restore"]
 
@@ -54,7 +55,7 @@ def back_up(source: str, out: str | os.PathLike[str]) -> Backup:
     store = open_store(source, create=False)  # refuses what cannot be read or is too new
     try:
         with replacing(target) as part:
-            return _copy(path, part)._replace(path=target)
+            return _copy(path, part, note=True)._replace(path=target)
     except (OSError, sqlite3.Error) as error:
         raise InputError(
             "--out", f"{target} was not written: {error}", "see to both files and their disks"
@@ -95,7 +96,7 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
     lock = ServerLock(target)
     try:
         with replacing(target) as part:
-            done = _copy(source, part)._replace(path=target)
+            done = _copy(source, part, note=False)._replace(path=target)
             _settle(target)
         return done
     except (OSError, sqlite3.Error) as error:
@@ -126,17 +127,46 @@ def _check_target(path: Path, target: Path) -> None:
         raise InputError("--out", f"{target} is a database in use", "name another file")
 
 
-def _copy(path: Path, part: Path) -> Backup:
+def _copy(path: Path, part: Path, note: bool) -> Backup:
+    """Copy a file and check the copy; note where its logs end, or compare with what was noted."""
     with contextlib.closing(connect(path, "ro")) as original:
         copy_to(original, part)
     with contextlib.closing(connect(part)) as copy:
         missing(SQLITE, int(copy.execute("PRAGMA user_version").fetchone()[0]))  # is not too new
         policies = dict(copy.execute("SELECT number, name FROM policies"))
-        events = sum(head.seq for head in _heads(copy, policies))
+        heads = _heads(copy, policies)
+        if note:
+            _note(copy, heads)
+        else:
+            _compare(copy)
+        events = sum(head.seq for head in heads.values())
     return Backup(part, len(policies), events, part.stat().st_size)
 
 
-def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> list[HeadRow]:
+def _note(copy: sqlite3.Connection, heads: dict[int, HeadRow]) -> None:
+    """Note the heads in a table that only copies have, and what was restored from one."""
+    copy.execute("BEGIN IMMEDIATE")
+    copy.execute("DROP TABLE IF EXISTS heads")
+    copy.execute(
+        "CREATE TABLE heads (number INTEGER PRIMARY KEY, policy TEXT NOT NULL, "
+        "seq INTEGER NOT NULL, hash BLOB NOT NULL) STRICT"
+    )
+    rows = [(number, *head) for number, head in heads.items()]
+    copy.executemany("INSERT INTO heads VALUES (?, ?, ?, ?)", rows)
+    copy.execute("COMMIT")
+
+
+def _compare(copy: sqlite3.Connection) -> None:
+    """Refuse a copy that lost what it noted."""
+    reader = SqliteReader(copy)
+    for name, seq, hash in reader.noted():
+        policy = reader.find(name)
+        found = [] if policy is None else reader.events(policy.number, seq - 1, 1)
+        if not found or (found[0].seq, found[0].hash) != (seq, hash):
+            raise _wrong(f"event {seq} of {name!r} is not in the copy, which noted it")
+
+
+def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> dict[int, HeadRow]:
     """Return where each log ends; InputError at an event that does not follow the one before it."""
     heads: dict[int, HeadRow] = {}
     for policy, seq, body, hash in copy.execute(
@@ -149,7 +179,7 @@ def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> list[HeadRow]:
         if seq != before.seq + 1 or link(before.hash, body) != hash:
             raise _wrong(f"event {seq} of {name!r} does not follow event {before.seq}")
         heads[policy] = HeadRow(name, seq, hash)
-    return list(heads.values())
+    return heads
 
 
 def _wrong(reason: str) -> InputError:

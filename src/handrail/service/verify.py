@@ -1,0 +1,116 @@
+"""The chains of all logs, followed from their first events on, beside the requests.
+
+A start folds what came after a snapshot, and so checks these hashes before it decides anything.
+What is older is checked here: a byte that rotted there would else be found by the next audit only.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final
+
+from handrail.service.chain import START, link
+from handrail.service.shelf import Shelf, page_after
+from handrail.service.store.protocol import (
+    PolicyRow,
+    Row,
+    Store,
+    StoreBroken,
+    StoreUnavailable,
+)
+
+__all__ = ["Verifier"]
+
+_LOG: Final = logging.getLogger("handrail.service")
+_PAGE: Final = 200
+_AGAIN_SECONDS: Final = 1.0
+"""How long to wait for a database that is away."""
+
+
+class Verifier:
+    """Goes over all logs once, in a thread of its own, for at most half of the time.
+
+    Parameters
+    ----------
+    store : Store
+        The database; it is read in short steps.
+    shelf : Shelf
+        Gets to know which logs are damaged.
+    """
+
+    def __init__(self, store: Store, shelf: Shelf) -> None:
+        self._store = store
+        self._shelf = shelf
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="handrail-verify", daemon=True)
+        self._events = 0
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """End, and wait for it so long at most."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        started = time.monotonic()
+        try:
+            policies = self._policies()
+            for row in policies:
+                # Twice, since the database may be restored between two pages.
+                wrong = self._follow(row) and self._follow(row)
+                if wrong and not self._over.is_set():
+                    self._shelf.damaged[row.number] = wrong
+                    _LOG.critical("the log of %r is damaged: %s", row.name, wrong)
+        except Exception:  # the service goes on as if nobody had looked
+            _LOG.exception("the logs could not be checked")
+            return
+        if not self._over.is_set():
+            _LOG.info(
+                "%d events of %d policies were checked: %s follow their hashes",
+                *(self._events, len(policies), "some do not" if self._shelf.damaged else "all"),
+                extra={"seconds": round(time.monotonic() - started, 3)},
+            )
+
+    def _policies(self) -> list[PolicyRow]:
+        while not self._over.is_set():
+            try:
+                with self._store.reading() as reader:
+                    return reader.policies()
+            except StoreUnavailable:
+                self._over.wait(_AGAIN_SECONDS)
+        return []
+
+    def _follow(self, policy: PolicyRow) -> str | None:
+        """Follow a log to its end; return what is wrong with it."""
+        head, seq, page = START, 0, _PAGE
+        while not self._over.is_set():
+            began = time.monotonic()
+            try:
+                with self._store.reading() as reader:
+                    rows = reader.events(policy.number, seq, page)
+            except StoreUnavailable:
+                self._over.wait(_AGAIN_SECONDS)
+                continue
+            except StoreBroken as error:
+                return f"events after {seq} cannot be read: {error}"
+            if not rows:
+                return None if seq else "it is empty"
+            for row in rows:
+                head = link(head, row.body)
+                if row.seq != seq + 1 or row.hash != head:
+                    return f"event {row.seq} does not follow event {seq}"
+                seq = row.seq
+            self._rest(rows, time.monotonic() - began)
+            page = page_after(rows, _PAGE)
+        return None
+
+    def _rest(self, rows: list[Row], worked: float) -> None:
+        """Leave the processor to the requests for as long as it was used."""
+        self._events += len(rows)
+        self._over.wait(worked)
