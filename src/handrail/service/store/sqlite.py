@@ -75,17 +75,18 @@ class SqliteStore:
         do, and the transaction begins when it must. Others, which write keys or import another
         policy beside it, lock the file at once.
 
-        The files are looked at twice: before, so that nothing is moved or written into another
-        file, and after the commit and before anybody hears of it. A commit to a file that had lost
-        its name by then is not acknowledged; one that was in the file of that name is in whatever
-        that file is called since.
+        The files are looked at after the commit and before anybody hears of it. A commit to a file
+        that had lost its name by then is not acknowledged; one that was in the file of that name is
+        in whatever that file is called since.
         """
         with self._turn:
-            self._check()
+            if self._broken is not None:
+                raise StoreBroken(self._broken)
             try:
                 if self._lock is None:
                     self._writer.begin()
                 elif self._writer.pages > _CHECKPOINT_PAGES:
+                    self._check()  # pages are not moved into another file
                     self._checkpoint()
                 yield self._writer
                 self._writer.commit()
