@@ -152,7 +152,7 @@ class Server:
                     return
 
     def _choose(self, asked: Asked) -> Behaviour:
-        if self.reports is not None and asked.path.endswith("/fallback"):
+        if self.reports is not None and asked.path.endswith(("/fallback", "/played")):
             return self.reports
         with self._lock:
             return self._plan.pop(0) if self._plan else self.then
@@ -174,7 +174,7 @@ def _read(stream: Any) -> Asked | None:
 def misbehaving(
     *plan: Behaviour, then: Behaviour | None = None, reports: Behaviour | None = None
 ) -> Iterator[Server]:
-    """Serve on a free port; reports of fallbacks come when they like and may be served apart."""
+    """Serve on a free port; reports come when they like and may be served apart."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = Server(listener, plan, answer(ANSWER) if then is None else then, reports)
     thread = threading.Thread(target=server.accept)

@@ -30,6 +30,7 @@ SETTINGS: Settings = check_settings(
     rest=1.0,
     remember=10,
     connections=1,
+    say_played=True,
 )
 GOOD = json.dumps(ANSWER).encode()
 JSON = st.recursive(

@@ -63,6 +63,14 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str, str, Any, object]] 
         None,
         HEARD,
     ),
+    "played": (
+        ("shop", "p-c-7-o"),
+        {},
+        "POST",
+        "/v1/policies/shop/decisions/p-c-7-o/played",
+        None,
+        {"decision": "p-c-7-o", "status": "played", "detail": "The action was played."},
+    ),
     "checkpoint": (
         ("shop",),
         {},
@@ -97,7 +105,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str, str, Any, object]] 
         ESTIMATES,
     ),
 }
-REPEATED = ("show", "archive", "change_mode", "fallback", "budget", "estimates")
+REPEATED = ("show", "archive", "change_mode", "fallback", "played", "budget", "estimates")
 """Calls that do no harm when they are carried out twice."""
 
 
@@ -304,8 +312,10 @@ def test_events_that_cannot_be_read(asker: Callable[..., SyncAsker]) -> None:
 
 def test_a_handle_knows_its_policy_and_baseline(asker: Callable[..., SyncAsker]) -> None:
     plan = (answer(ANSWER), problem(401), answer({"decisions": [ANSWER]}), answer(LEARNED))
-    more = (answer({"rewards": [LEARNED]}), answer(HEARD), answer(VIEW))
-    with misbehaving(*plan, *more) as server:
+    said = {"decision": ANSWER["id"], "status": "played", "detail": "It was."}
+    more = (answer({"rewards": [LEARNED]}), answer(said), answer({"played": [said]}))
+    last = (answer(HEARD), answer(VIEW))
+    with misbehaving(*plan, *more, *last) as server:
         client = asker(server.url, baselines={}, timeout=PLENTY)
         whole = client.client
         client.client = whole.policy("shop", baseline="today")
@@ -314,7 +324,9 @@ def test_a_handle_knows_its_policy_and_baseline(asker: Callable[..., SyncAsker])
         assert client.call("decide_many", [{}])[0].id == ANSWER["id"]
         assert client.call("reward", choice, 1.0).status == "learned"
         assert client.call("rewards", [(choice, 1.0)])[0].status == "learned"
-        assert client.call("fallback", choice).status == "baseline"
+        assert client.call("played", choice).status == "played"
+        assert client.call("played_many", [choice])[0].status == "played"
+        assert client.call("fallback", choice, because="choice").status == "baseline"
         assert client.call("show").name == "shop"
         client.client = whole
         assert "baseline" not in server.next().document  # the service knows the agreed one

@@ -11,7 +11,7 @@ from typing import TypeVar
 from handrail.client import calls, deciding
 from handrail.client.aio_links import AsyncWire
 from handrail.client.aio_operations import AsyncOperations
-from handrail.client.calls import DecisionLike
+from handrail.client.calls import Because, DecisionLike
 from handrail.client.choice import Ask, Choice, FeaturesLike
 from handrail.client.core import Core
 from handrail.client.counts import Counts
@@ -19,7 +19,7 @@ from handrail.client.handles import AsyncPolicyClient
 from handrail.client.reporting import AsyncReporter
 from handrail.client.settings import check_settings
 from handrail.client.steps import Talk
-from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
+from handrail.service.messages import Action, FallbackAnswer, Mean, PlayedAnswer, RewardAnswer
 
 __all__ = ["AsyncClient"]
 
@@ -32,14 +32,15 @@ class AsyncClient(AsyncOperations):
     Parameters
     ----------
     url, key, baselines, timeout, patience, strict, verify, failures, rest, remember,
-    connections
+    connections, say_played
         As for `Client`.
 
     Notes
     -----
     A call that is cancelled is neither answered nor reported: nobody knows what was played, so the
     service's decision, if there is one, stays unconfirmed. To give up early and play the baseline
-    pass `timeout`. One event loop at a time; connections are opened anew in another one.
+    pass `timeout`. One event loop at a time; connections are opened anew in another one. Close the
+    client before its loop ends: what was played in the last moment would not be said.
 
     Examples
     --------
@@ -65,6 +66,7 @@ class AsyncClient(AsyncOperations):
         rest: float = 5.0,
         remember: int = 10_000,
         connections: int = 20,
+        say_played: bool = True,
     ) -> None:
         self._settings = check_settings(
             url,
@@ -78,10 +80,11 @@ class AsyncClient(AsyncOperations):
             rest=rest,
             remember=remember,
             connections=connections,
+            say_played=say_played,
         )
         self._core = Core(self._settings)
         self._wire = AsyncWire(self._settings)
-        self._reporter = AsyncReporter(self._core, self._report)
+        self._reporter = AsyncReporter(self._core, self._tell)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def _settle(self) -> None:
@@ -90,23 +93,32 @@ class AsyncClient(AsyncOperations):
         if self._loop is not loop:
             if self._loop is not None:
                 self._wire = AsyncWire(self._settings)
-                self._reporter = AsyncReporter(self._core, self._report)
+                self._reporter = AsyncReporter(self._core, self._tell)
             self._loop = loop
 
     async def _run(self, talk: Talk[T]) -> T:
-        """Carry a call's requests."""
+        """Carry a call's requests, and see to what it leaves to be told."""
         self._settle()
-        outcome = None
-        while True:
-            try:
-                request = next(talk) if outcome is None else talk.send(outcome)
-            except StopIteration as end:
-                value: T = end.value
-                return value
-            outcome = await self._wire.send(request)
+        try:
+            return await self._carry(talk)
+        finally:
+            self._reporter.wake()
 
-    async def _report(self) -> None:
-        await self._run(self._core.reports())
+    async def _carry(self, talk: Talk[T]) -> T:
+        outcome = None
+        try:
+            while True:
+                try:
+                    request = next(talk) if outcome is None else talk.send(outcome)
+                except StopIteration as end:
+                    value: T = end.value
+                    return value
+                outcome = await self._wire.send(request)
+        finally:
+            talk.close()  # a call that is cancelled puts back what it took along
+
+    async def _tell(self) -> None:
+        await self._carry(self._core.tell())
 
     # -- decide --------------------------------------------------------------------------------
 
@@ -144,17 +156,12 @@ class AsyncClient(AsyncOperations):
     async def _decide(
         self, policy: str, ask: Ask, baseline: Action | None, timeout: float | None
     ) -> Choice:
-        choice = await self._run(deciding.decide(self._core, policy, ask, baseline, timeout))
-        if choice.fallback:
-            self._reporter.wake()
-        return choice
+        return await self._run(deciding.decide(self._core, policy, ask, baseline, timeout))
 
     async def _decide_many(
         self, policy: str, asks: Sequence[Ask], baseline: Action | None, timeout: float | None
     ) -> list[Choice]:
-        choices = await self._run(deciding.decide_many(self._core, policy, asks, baseline, timeout))
-        self._reporter.wake()
-        return choices
+        return await self._run(deciding.decide_many(self._core, policy, asks, baseline, timeout))
 
     # -- rewards and fallbacks -----------------------------------------------------------------
 
@@ -179,14 +186,31 @@ class AsyncClient(AsyncOperations):
         """Give several rewards, as pairs; see `Client.rewards`."""
         return await self._run(calls.rewards(self._core, policy, batch, timeout))
 
-    async def fallback(
+    async def played(
         self, policy: str, decision: DecisionLike, *, timeout: float | None = None
+    ) -> PlayedAnswer:
+        """Say that a decision's action was played; see `Client.played`."""
+        return await self._run(calls.played(self._core, policy, decision, timeout))
+
+    async def played_many(
+        self, policy: str, decisions: Iterable[DecisionLike], *, timeout: float | None = None
+    ) -> list[PlayedAnswer]:
+        """Say it of several decisions; see `Client.played_many`."""
+        return await self._run(calls.played_many(self._core, policy, decisions, timeout))
+
+    async def fallback(
+        self,
+        policy: str,
+        decision: DecisionLike,
+        *,
+        because: Because = "no-answer",
+        timeout: float | None = None,
     ) -> FallbackAnswer:
         """Say that the baseline was played after all; see `Client.fallback`."""
-        return await self._run(calls.fallback(self._core, policy, decision, timeout))
+        return await self._run(calls.fallback(self._core, policy, decision, because, timeout))
 
     async def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until the service knows of all fallbacks; see `Client.flush`."""
+        """Wait until the service knows of all fallbacks and answers played; see `Client.flush`."""
         self._settle()
         return await self._reporter.flush(timeout)
 

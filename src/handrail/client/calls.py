@@ -1,30 +1,34 @@
-"""The calls that raise: rewards, fallbacks by hand, and what an operator does."""
+"""The calls that raise: rewards, what was played, and what an operator does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import urlencode
 
 from handrail.client.choice import Choice
-from handrail.client.core import Core, fallback_path
-from handrail.client.errors import NoAnswer
+from handrail.client.core import Core, decision_path
+from handrail.client.errors import NoAnswer, ServiceError
 from handrail.client.reading import LogLine, read, read_lines, write
 from handrail.client.settings import segment
 from handrail.client.steps import Outcome, Reply, Request, Talk
 from handrail.errors import InputError
+from handrail.service.limits import Limits
 from handrail.service.messages import (
     ArmAnswer,
     CheckpointAnswer,
     FallbackAnswer,
     Mode,
+    PlayedAnswer,
+    PlayedAnswers,
     RewardAnswer,
     RewardAnswers,
 )
 from handrail.service.shown import BudgetView, DecisionPage, EstimatesView, PolicyPage, PolicyView
 
 __all__ = [
+    "Because",
     "DecisionLike",
     "add_arm",
     "archive",
@@ -36,6 +40,8 @@ __all__ = [
     "estimates",
     "events",
     "fallback",
+    "played",
+    "played_many",
     "policies",
     "ready",
     "retire_arm",
@@ -47,10 +53,15 @@ __all__ = [
 T = TypeVar("T")
 DecisionLike: TypeAlias = Choice | str
 """A choice, or a decision's id."""
+Because: TypeAlias = Literal["no-answer", "choice"]
+"""Why the baseline was played: no answer came in time, or somebody chose it."""
 
-_BATCH: Final = 1_000
-"""Rewards in one request."""
+_BATCH: Final = Limits.batch
+"""Rewards, or words of what was played, in one request."""
 _FELL_BACK: Final = "the baseline was played without an answer: such a round needs no reward"
+_NOT_PLAYED: Final = PlayedAnswer(
+    decision="", status="fallback", detail="the baseline was played without an answer"
+)
 
 
 def _as(answer: type[T]) -> Callable[[Outcome], T]:
@@ -85,9 +96,8 @@ def reward(
     known = _id(policy, decision)
     if known is None:
         return RewardAnswer(decision="", status="ignored", detail=_FELL_BACK)
-    body = write({"decision": known, "reward": value})
-    path = _place(policy, "rewards")
-    return (yield from core.call("POST", path, _as(RewardAnswer), body=body, timeout=timeout))
+    told = {"decision": known, "reward": value}
+    return (yield from _tell_rewards(core, policy, told, _as(RewardAnswer), timeout))
 
 
 def rewards(
@@ -99,13 +109,11 @@ def rewards(
     """Give several rewards; each has an answer of its own, in their order."""
     pairs = [(_id(policy, decision), value) for decision, value in batch]
     sent = [{"decision": known, "reward": value} for known, value in pairs if known is not None]
-    path = _place(policy, "rewards")
     got: list[RewardAnswer] = []
     for start in range(0, len(sent), _BATCH):
         part = sent[start : start + _BATCH]
         read_part = partial(_read_rewards, count=len(part))
-        body = write({"rewards": part})
-        got += yield from core.call("POST", path, read_part, body=body, timeout=timeout)
+        got += yield from _tell_rewards(core, policy, {"rewards": part}, read_part, timeout)
     answers = iter(got)
     return [
         RewardAnswer(decision="", status="ignored", detail=_FELL_BACK)
@@ -122,16 +130,83 @@ def _read_rewards(outcome: Outcome, count: int) -> list[RewardAnswer]:
     return answers
 
 
-def fallback(
+def _tell_rewards(
+    core: Core,
+    policy: str,
+    told: dict[str, Any],
+    read_as: Callable[[Outcome], T],
+    timeout: float | None,
+) -> Talk[T]:
+    """Send rewards, and with them the word of what was played."""
+    path = _place(policy, "rewards")
+    with core.unsaid.taken(policy, core.clock()) as taken:
+        body = write({**told, "played": taken.ids or None})
+        try:
+            answer = yield from core.call("POST", path, read_as, body=body, timeout=timeout)
+        except ServiceError as error:
+            if error.field.startswith("played"):
+                core.refuse_words(policy, taken, error)
+            raise
+        taken.heard()
+    return answer
+
+
+# -- what was played -----------------------------------------------------------------------------
+
+
+def played(
     core: Core, policy: str, decision: DecisionLike, timeout: float | None
+) -> Talk[PlayedAnswer]:
+    """Tell the service that a decision's action was played."""
+    known = _id(policy, decision)
+    if known is None:
+        return _NOT_PLAYED
+    path = decision_path(policy, known, "played")
+    answer = yield from core.call("POST", path, _as(PlayedAnswer), body=b"", timeout=timeout)
+    core.unsaid.withdraw(policy, [known])
+    return answer
+
+
+def played_many(
+    core: Core, policy: str, decisions: Iterable[DecisionLike], timeout: float | None
+) -> Talk[list[PlayedAnswer]]:
+    """Tell it of several decisions; each has an answer of its own, in their order."""
+    named = [_id(policy, decision) for decision in decisions]
+    sent = [known for known in named if known is not None]
+    path = _place(policy, "played")
+    got: list[PlayedAnswer] = []
+    for start in range(0, len(sent), _BATCH):
+        part = sent[start : start + _BATCH]
+        read_part = partial(_read_played, count=len(part))
+        body = write({"decisions": part})
+        got += yield from core.call("POST", path, read_part, body=body, timeout=timeout)
+        core.unsaid.withdraw(policy, part)
+    answers = iter(got)
+    return [_NOT_PLAYED if known is None else next(answers) for known in named]
+
+
+def _read_played(outcome: Outcome, count: int) -> list[PlayedAnswer]:
+    answers = read(outcome, PlayedAnswers).played
+    if len(answers) != count:
+        raise NoAnswer(None, f"{len(answers)} answers to {count} decisions")
+    return answers
+
+
+def fallback(
+    core: Core, policy: str, decision: DecisionLike, because: Because, timeout: float | None
 ) -> Talk[FallbackAnswer]:
     """Tell the service that the baseline was played after all."""
+    if because not in get_args(Because):
+        raise InputError("because", f"{because!r} is no reason", 'pass "no-answer" or "choice"')
     known = _id(policy, decision)
     if known is None:
         said = "the client fell back by itself, and reports it where it is needed"
         return FallbackAnswer(decision="", status="ignored", detail=said)
-    path = fallback_path(policy, known)
-    return (yield from core.call("POST", path, _as(FallbackAnswer), body=b"", timeout=timeout))
+    core.unsaid.withdraw(policy, [known])
+    path = decision_path(policy, known, "fallback")
+    # Without a body it is "no-answer", also to a service of before that knows no reasons.
+    body = b"" if because == "no-answer" else write({"because": because})
+    return (yield from core.call("POST", path, _as(FallbackAnswer), body=body, timeout=timeout))
 
 
 # -- policies ----------------------------------------------------------------------------------

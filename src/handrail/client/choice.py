@@ -58,6 +58,8 @@ class Choice:
         Whether a reward will be used.
     repeated : bool
         Whether the decision was made before, under the same idempotency key.
+    say_played : bool
+        Whether the round counts only if its action is said to be played; the client says so.
     fallback : bool
         Whether this is the caller's baseline because the service gave no answer.
     error : str or None
@@ -75,6 +77,7 @@ class Choice:
     margin: float | None
     awaits_reward: bool
     repeated: bool
+    say_played: bool
     fallback: bool
     error: str | None
     key: str
@@ -92,6 +95,7 @@ def answered(policy: str, key: str, answer: Answer) -> Choice:
         margin=answer.margin,
         awaits_reward=answer.awaits_reward,
         repeated=answer.repeated,
+        say_played=answer.say_played,
         fallback=False,
         error=None,
         key=key,
@@ -110,6 +114,7 @@ def fell_back(policy: str, key: str, baseline: Action, error: str) -> Choice:
         margin=None,
         awaits_reward=False,
         repeated=False,
+        say_played=False,
         fallback=True,
         error=error,
         key=key,

@@ -13,13 +13,14 @@ from handrail.client.breaker import Breaker
 from handrail.client.choice import Choice
 from handrail.client.counts import Counts, Tally
 from handrail.client.errors import ServiceError
-from handrail.client.reading import error_of, read
+from handrail.client.reading import error_of, read, write
 from handrail.client.settings import Settings, segment
 from handrail.client.steps import Failure, Outcome, Reply, Request, Talk
-from handrail.client.unheard import Unheard, Verdict
-from handrail.service.messages import FallbackAnswer
+from handrail.client.unheard import Report, Unheard, Verdict
+from handrail.client.unsaid import Taken, Unsaid
+from handrail.service.messages import FallbackAnswer, PlayedAnswers, Served
 
-__all__ = ["Core"]
+__all__ = ["Core", "decision_path"]
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
 
 class Core:
-    """What one client knows: settings, failures, fallbacks nobody heard of, answers by key.
+    """What one client knows: settings, failures, what nobody heard of yet, answers by key.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ class Core:
         self.breaker = Breaker(settings.failures, settings.rest)
         self.tally = Tally()
         self.unheard = Unheard(settings.remember)
+        self.unsaid = Unsaid(settings.remember)
         self.strangers: set[str] = set()
         """Policies whose baseline is another than the caller's: nothing is reported for them."""
         self._given: OrderedDict[tuple[str, str], Choice] = OrderedDict()
@@ -53,9 +55,16 @@ class Core:
 
     def counts(self) -> Counts:
         """Return what happened so far."""
-        unheard = self.unheard
-        return self.tally.counts(
-            unreported=len(unheard), reported=unheard.reported, forgotten=unheard.forgotten
+        decisions, fallbacks = self.tally.rounds()
+        return Counts(
+            decisions,
+            fallbacks,
+            unreported=len(self.unheard),
+            reported=self.unheard.reported,
+            forgotten=self.unheard.forgotten,
+            played_unsaid=len(self.unsaid),
+            played_said=self.unsaid.said,
+            played_forgotten=self.unsaid.forgotten,
         )
 
     # -- answers by the caller's own keys -----------------------------------------------------
@@ -118,32 +127,81 @@ class Core:
                 return read_as(outcome)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    # -- reports -------------------------------------------------------------------------------
+    # -- what the service is to be told ---------------------------------------------------------
 
-    def reports(self) -> Talk[None]:
-        """Report the fallbacks that are due."""
+    def untold(self) -> int:
+        """Return how many rounds the service is to be told of, those under way among them."""
+        return len(self.unheard) + len(self.unsaid)
+
+    def wait(self) -> float | None:
+        """Return the seconds until something is to be told; None if there is nothing."""
+        now = self.clock()
+        waits = (self.unheard.wait(now), self.unsaid.wait(now))
+        return min((each for each in waits if each is not None), default=None)
+
+    def hurry(self) -> None:
+        """Let word of what was played wait for no other request."""
+        self.unsaid.hurry(self.clock())
+
+    def tell(self) -> Talk[None]:
+        """Tell what is due: what was played where word is asked for, then the fallbacks."""
+        while (policy := self.unsaid.due(self.clock())) is not None:
+            yield from self._say_played(policy)
         while (report := self.unheard.take(self.clock())) is not None:
-            sent = self.clock()
+            yield from self._report(report)
+
+    def _say_played(self, policy: str) -> Talk[None]:
+        now = self.clock()
+        with self.unsaid.taken(policy, now) as taken:
+            if not taken.ids:  # another request was faster
+                return
             try:
-                path = fallback_path(report.policy, f"key:{report.key}")
-                outcome = yield Request("POST", path, b"", sent + _REPORT_SECONDS)
-                verdict = _verdict(outcome)
-            except Exception:  # whatever it is, the next report may do better
-                outcome = Failure("input", "the report cannot be sent", sent=False)
-                verdict = "refused"
-            if verdict == "refused" or (isinstance(outcome, Reply) and verdict == "away"):
-                said = f"a fallback could not be reported: {error_of(outcome)}"
-                self.tally.warn("report", report.policy, said, self.clock())
-            self.unheard.settle(report, verdict, sent=sent, now=self.clock())
+                path = f"/v1/policies/{segment('policy', policy)}/played"
+                body = write({"decisions": taken.ids})
+                outcome = yield Request("POST", path, body, now + _REPORT_SECONDS)
+                verdict = _verdict(outcome, PlayedAnswers)
+            except Exception as error:  # whatever it is, the next words may do better
+                self.refuse_words(policy, taken, error)
+                return
+            if verdict == "heard":
+                taken.heard()
+            elif verdict == "refused":
+                self.refuse_words(policy, taken, error_of(outcome))
+            else:
+                taken.away(self.clock())
+                if isinstance(outcome, Reply):
+                    said = f"what was played could not be said: {error_of(outcome)}"
+                    self.tally.warn("played", policy, said, self.clock())
+
+    def refuse_words(self, policy: str, taken: Taken, error: Exception) -> None:
+        """Give words up that the service will never take."""
+        taken.refused()
+        said = f"{len(taken.ids)} answers cannot be said to be played: {error}"
+        self.tally.warn("played", policy, said, self.clock())
+
+    def _report(self, report: Report) -> Talk[None]:
+        """Tell of a round without an answer; an empty body says that there was none."""
+        sent = self.clock()
+        try:
+            path = decision_path(report.policy, f"key:{report.key}", "fallback")
+            outcome = yield Request("POST", path, b"", sent + _REPORT_SECONDS)
+            verdict = _verdict(outcome, FallbackAnswer)
+        except Exception:  # whatever it is, the next report may do better
+            outcome = Failure("input", "the report cannot be sent", sent=False)
+            verdict = "refused"
+        if verdict == "refused" or (isinstance(outcome, Reply) and verdict == "away"):
+            said = f"a fallback could not be reported: {error_of(outcome)}"
+            self.tally.warn("report", report.policy, said, self.clock())
+        self.unheard.settle(report, verdict, sent=sent, now=self.clock())
 
 
-def fallback_path(policy: str, decision: str) -> str:
-    """Return where a fallback is reported; a decision is an id, or key:KEY."""
+def decision_path(policy: str, decision: str, what: str) -> str:
+    """Return where something is told of a decision, which is an id, or key:KEY."""
     name = segment("policy", policy)
-    return f"/v1/policies/{name}/decisions/{segment('decision', decision)}/fallback"
+    return f"/v1/policies/{name}/decisions/{segment('decision', decision)}/{what}"
 
 
-def _verdict(outcome: Outcome) -> Verdict:
+def _verdict(outcome: Outcome, answer: type[Served]) -> Verdict:
     if isinstance(outcome, Failure):
         return "away"
     if outcome.status == 404:
@@ -151,7 +209,7 @@ def _verdict(outcome: Outcome) -> Verdict:
     if outcome.status in (400, 405, 409, 413, 415, 422):
         return "refused"
     try:
-        read(outcome, FallbackAnswer)
+        read(outcome, answer)
     except ServiceError:
         return "away"
     return "heard"

@@ -39,6 +39,12 @@ class Counts:
         Fallbacks the service was told of.
     forgotten : int
         Fallbacks that were given up: too many, too old, or refused. Their rounds stay unconfirmed.
+    played_unsaid : int
+        Answers handed out that wait to be said to be played, where the service asks for it.
+    played_said : int
+        Answers the service was told are played.
+    played_forgotten : int
+        Answers that were given up likewise. Their rounds count nothing.
     """
 
     decisions: int
@@ -46,6 +52,9 @@ class Counts:
     unreported: int
     reported: int
     forgotten: int
+    played_unsaid: int
+    played_said: int
+    played_forgotten: int
 
 
 class Tally:
@@ -67,11 +76,10 @@ class Tally:
         with self._lock:
             self._fallbacks[cause] += rounds
 
-    def counts(self, *, unreported: int, reported: int, forgotten: int) -> Counts:
-        """Return the numbers as they are now."""
+    def rounds(self) -> tuple[int, dict[Cause, int]]:
+        """Return the rounds that were asked for, and those that fell back, by cause."""
         with self._lock:
-            fallbacks = dict(self._fallbacks)
-            return Counts(self._decisions, fallbacks, unreported, reported, forgotten)
+            return self._decisions, dict(self._fallbacks)
 
     def warn(self, kind: str, policy: str, message: str, now: float) -> None:
         """Log a warning, unless one of its kind was logged within the last minute."""

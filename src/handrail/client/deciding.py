@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from handrail.client.choice import Ask, Choice, answered, fell_back
 from handrail.client.core import Core
-from handrail.client.errors import NoAnswer
+from handrail.client.errors import NoAnswer, ServiceError
 from handrail.client.reading import cause_of, read, write
 from handrail.client.settings import seconds, segment
 from handrail.client.steps import Cause, Outcome, Reply, Request, Talk
@@ -107,7 +107,7 @@ def _decide(
     core: Core,
     policy: str,
     rounds: list[_Round],
-    body_of: Callable[[list[_Round]], bytes],
+    body_of: Callable[[list[_Round], list[str]], bytes],
     timeout: float | None,
 ) -> Talk[list[Choice]]:
     """Ask for what was not answered before under a key the caller gave.
@@ -128,39 +128,59 @@ def _decide_new(
     core: Core,
     policy: str,
     rounds: list[_Round],
-    body_of: Callable[[list[_Round]], bytes],
+    body_of: Callable[[list[_Round], list[str]], bytes],
     timeout: float | None,
     began: float,
 ) -> Talk[list[Choice]]:
-    try:
-        span = core.settings.timeout if timeout is None else seconds("timeout", timeout)
-        path = f"/v1/policies/{segment('policy', policy)}/decide"
-        body = body_of(rounds)
-    except Exception as error:  # features of any kind may come: the page must not go down
-        return _fallback(core, policy, rounds, _Trouble("input", error, doubt=False))
-    if not core.breaker.allows(began):
-        rests = NoAnswer(None, "not asked, the service failed several times in a row")
-        return _fallback(core, policy, rounds, _Trouble("resting", rests, doubt=False))
-    outcome, doubt = yield from _ask(Request("POST", path, body, began + span))
-    try:
-        alone = body_of is _one
-        answers = [read(outcome, Answer)] if alone else read(outcome, Answers).decisions
-        if len(answers) != len(rounds):
-            raise NoAnswer(None, f"{len(answers)} answers to {len(rounds)} rounds")
-    except Exception as error:
-        cause = cause_of(outcome)
-        doubt = doubt or (isinstance(outcome, Reply) and cause in ("failed", "unreadable"))
-        trouble = _Trouble(cause, error, doubt)
-        if cause not in _OUTAGES:
-            core.breaker.succeeded()
-        elif core.breaker.failed(core.clock()):
-            said = f"resting for {core.settings.rest:g} s after failures in a row"
-            core.tally.warn("resting", policy, said, core.clock())
-        return _fallback(core, policy, rounds, trouble)
+    with core.unsaid.taken(policy, began, len(rounds)) as taken:
+        try:
+            span = core.settings.timeout if timeout is None else seconds("timeout", timeout)
+            path = f"/v1/policies/{segment('policy', policy)}/decide"
+            body = body_of(rounds, taken.ids)
+        except Exception as error:  # features of any kind may come: the page must not go down
+            return _fallback(core, policy, rounds, _Trouble("input", error, doubt=False))
+        if not core.breaker.allows(began):
+            rests = NoAnswer(None, "not asked, the service failed several times in a row")
+            return _fallback(core, policy, rounds, _Trouble("resting", rests, doubt=False))
+        outcome, doubt = yield from _ask(Request("POST", path, body, began + span))
+        try:
+            alone = body_of is _one
+            answers = [read(outcome, Answer)] if alone else read(outcome, Answers).decisions
+            if len(answers) != len(rounds):
+                raise NoAnswer(None, f"{len(answers)} answers to {len(rounds)} rounds")
+        except Exception as error:
+            if isinstance(error, ServiceError) and error.field.startswith("played"):
+                core.refuse_words(policy, taken, error)  # the next round is refused no more
+            return _fallback(core, policy, rounds, _trouble(core, policy, outcome, error, doubt))
+        taken.heard()
     core.breaker.succeeded()
-    return [
+    choices = [
         _accept(core, policy, each, answer) for each, answer in zip(rounds, answers, strict=True)
     ]
+    _hand_out(core, policy, choices)
+    return choices
+
+
+def _trouble(core: Core, policy: str, outcome: Outcome, error: Exception, doubt: bool) -> _Trouble:
+    """Return why there is no answer, and take note of what it says about the service."""
+    cause = cause_of(outcome)
+    if cause not in _OUTAGES:
+        core.breaker.succeeded()
+    elif core.breaker.failed(core.clock()):
+        said = f"resting for {core.settings.rest:g} s after failures in a row"
+        core.tally.warn("resting", policy, said, core.clock())
+    unknown = isinstance(outcome, Reply) and cause in ("failed", "unreadable")
+    return _Trouble(cause, error, doubt or unknown)
+
+
+def _hand_out(core: Core, policy: str, choices: list[Choice]) -> None:
+    """Remember which answers the caller gets, so that they are said to be played.
+
+    Now, before any reward is known: word that depended on rewards would bias what is learned.
+    """
+    if core.settings.say_played:
+        ids = [each.id for each in choices if each.say_played and each.id is not None]
+        core.unsaid.add(policy, ids, core.clock())
 
 
 def _ask(request: Request) -> Talk[tuple[Outcome, bool]]:
@@ -213,12 +233,12 @@ def _fallback(core: Core, policy: str, rounds: list[_Round], trouble: _Trouble) 
     return choices
 
 
-def _one(rounds: list[_Round]) -> bytes:
-    return write(_document(rounds[0]))
+def _one(rounds: list[_Round], played: list[str]) -> bytes:
+    return write({**_document(rounds[0]), "played": played or None})
 
 
-def _many(rounds: list[_Round]) -> bytes:
-    return write({"requests": [_document(each) for each in rounds]})
+def _many(rounds: list[_Round], played: list[str]) -> bytes:
+    return write({"requests": [_document(each) for each in rounds], "played": played or None})
 
 
 def _document(asked: _Round) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 
 from handrail.client.choice import FeaturesLike
-from handrail.service.messages import Action, Mode
+from handrail.service.messages import Action, Mode, Override
 
 __all__ = ["PolicyFields"]
 
@@ -15,6 +15,7 @@ class PolicyFields(TypedDict, total=False):
 
     mode: Mode
     keep_candidates: bool
+    may_override: list[Override] | None
     arms: int | list[str] | None
     dim: int | None
     features: FeaturesLike | None
@@ -44,3 +45,4 @@ class PolicyFields(TypedDict, total=False):
     true_means: list[float] | None
     window: int | None
     default_reward: float | None
+    confirm: bool | Literal["by-reward"] | None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from handrail.client.calls import DecisionLike
+from handrail.client.calls import Because, DecisionLike
 from handrail.client.choice import Ask, Choice, FeaturesLike
-from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
+from handrail.service.messages import Action, FallbackAnswer, Mean, PlayedAnswer, RewardAnswer
 from handrail.service.shown import PolicyView
 
 if TYPE_CHECKING:
@@ -71,9 +71,25 @@ class PolicyClient:
         """Give several rewards; see `Client.rewards`."""
         return self._client.rewards(self.name, batch, timeout=timeout)
 
-    def fallback(self, decision: DecisionLike, *, timeout: float | None = None) -> FallbackAnswer:
+    def played(self, decision: DecisionLike, *, timeout: float | None = None) -> PlayedAnswer:
+        """Say that a decision's action was played; see `Client.played`."""
+        return self._client.played(self.name, decision, timeout=timeout)
+
+    def played_many(
+        self, decisions: Iterable[DecisionLike], *, timeout: float | None = None
+    ) -> list[PlayedAnswer]:
+        """Say it of several decisions; see `Client.played_many`."""
+        return self._client.played_many(self.name, decisions, timeout=timeout)
+
+    def fallback(
+        self,
+        decision: DecisionLike,
+        *,
+        because: Because = "no-answer",
+        timeout: float | None = None,
+    ) -> FallbackAnswer:
         """Say that the baseline was played after all; see `Client.fallback`."""
-        return self._client.fallback(self.name, decision, timeout=timeout)
+        return self._client.fallback(self.name, decision, because=because, timeout=timeout)
 
     def show(self) -> PolicyView:
         """Return the policy as it is now."""
@@ -136,11 +152,25 @@ class AsyncPolicyClient:
         """Give several rewards; see `Client.rewards`."""
         return await self._client.rewards(self.name, batch, timeout=timeout)
 
+    async def played(self, decision: DecisionLike, *, timeout: float | None = None) -> PlayedAnswer:
+        """Say that a decision's action was played; see `Client.played`."""
+        return await self._client.played(self.name, decision, timeout=timeout)
+
+    async def played_many(
+        self, decisions: Iterable[DecisionLike], *, timeout: float | None = None
+    ) -> list[PlayedAnswer]:
+        """Say it of several decisions; see `Client.played_many`."""
+        return await self._client.played_many(self.name, decisions, timeout=timeout)
+
     async def fallback(
-        self, decision: DecisionLike, *, timeout: float | None = None
+        self,
+        decision: DecisionLike,
+        *,
+        because: Because = "no-answer",
+        timeout: float | None = None,
     ) -> FallbackAnswer:
         """Say that the baseline was played after all; see `Client.fallback`."""
-        return await self._client.fallback(self.name, decision, timeout=timeout)
+        return await self._client.fallback(self.name, decision, because=because, timeout=timeout)
 
     async def show(self) -> PolicyView:
         """Return the policy as it is now."""

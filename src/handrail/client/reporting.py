@@ -1,8 +1,9 @@
-"""Reports in the background: a thread that is there only while there is something to report."""
+"""Reports in the background: a thread that is there only while there is something to tell."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,7 @@ __all__ = ["AsyncReporter", "Reporter"]
 
 
 class Reporter:
-    """Sends reports from a daemon thread.
+    """Tells the service of fallbacks, and of what was played, from a daemon thread.
 
     Parameters
     ----------
@@ -30,34 +31,51 @@ class Reporter:
         self._send = send
         self._change = threading.Condition()
         self._running = False
+        self._until = -math.inf  # when the thread looks again by itself
+        self._flushing = 0
         self._closed = False
 
     def wake(self) -> None:
         """Take up what was added; never blocks for long and never raises."""
-        if not len(self._core.unheard):
-            return
-        with self._change:
-            if self._running:
+        if self._core.untold() or self._flushing:
+            with self._change:
+                self._ensure()
+                if self._flushing:  # what it waits for may have gone with the call that ends here
+                    self._change.notify_all()
+
+    def _ensure(self) -> bool:
+        """Have a thread that is in time for what is due next; return whether there is one."""
+        wait = self._core.wait()
+        if wait is None:
+            return True
+        if self._running:
+            if self._core.clock() + wait < self._until:
+                self._until = -math.inf
                 self._change.notify_all()
-            elif not self._closed:
-                thread = threading.Thread(target=self._work, name="handrail-reports", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError as error:  # no more threads: the next fallback tries again
-                    LOGGER.warning("fallbacks cannot be reported now: %s", error)
-                else:
-                    self._running = True
+        elif not self._closed:
+            thread = threading.Thread(target=self._work, name="handrail-reports", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads: the next call tries again
+                LOGGER.warning("nothing can be reported now: %s", error)
+            else:
+                self._running = True
+        return self._running
 
     def flush(self, timeout: float) -> bool:
-        """Wait until everything is reported; return whether it is."""
+        """Wait until everything is told; return whether it is."""
         end = time.monotonic() + timeout
-        self.wake()
+        self._core.hurry()
         with self._change:
-            while len(self._core.unheard):
-                left = end - time.monotonic()
-                if left <= 0 or not self._running:
-                    return False
-                self._change.wait(left)
+            self._flushing += 1
+            try:
+                while self._core.untold():
+                    left = end - time.monotonic()
+                    if left <= 0 or not self._ensure():
+                        return False
+                    self._change.wait(min(left, threading.TIMEOUT_MAX))
+            finally:
+                self._flushing -= 1
         return True
 
     def close(self) -> None:
@@ -69,22 +87,24 @@ class Reporter:
     def _work(self) -> None:
         while True:
             with self._change:
-                wait = self._core.unheard.wait(self._core.clock())
+                wait = self._core.wait()
                 if wait is None or self._closed:
                     self._running = False
                     self._change.notify_all()
                     return
                 if wait > 0:
+                    self._until = self._core.clock() + wait
                     self._change.wait(min(wait, threading.TIMEOUT_MAX))
                     continue
+                self._until = -math.inf
             try:
                 self._send()
             except Exception as error:  # the thread goes on with the next
-                LOGGER.warning("a fallback could not be reported: %s", error)
+                LOGGER.warning("a report could not be sent: %s", error)
 
 
 class AsyncReporter:
-    """Sends reports from a task.
+    """Tells the service of fallbacks, and of what was played, from a task.
 
     Parameters
     ----------
@@ -98,24 +118,32 @@ class AsyncReporter:
         self._core = core
         self._send = send
         self._task: asyncio.Task[None] | None = None
-        self._added = asyncio.Event()
+        self._until = -math.inf  # when the task looks again by itself
+        self._sooner = asyncio.Event()
+        self._told = asyncio.Event()
         self._closed = False
 
     def wake(self) -> None:
         """Take up what was added; never raises."""
-        if self._closed or not len(self._core.unheard):
+        self._told.set()
+        wait = self._core.wait() if self._core.untold() and not self._closed else None
+        if wait is None:
             return
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work(), name="handrail-reports")
-        else:
-            self._added.set()
+        elif self._core.clock() + wait < self._until:
+            self._sooner.set()
 
     async def flush(self, timeout: float) -> bool:
-        """Wait until everything is reported; return whether it is."""
-        self.wake()
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=timeout)
-        return not len(self._core.unheard)
+        """Wait until everything is told; return whether it is."""
+        self._core.hurry()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                while self._core.untold() and not self._closed:
+                    self.wake()
+                    self._told.clear()
+                    await self._told.wait()
+        return not self._core.untold()
 
     async def close(self) -> None:
         """End the task."""
@@ -125,13 +153,18 @@ class AsyncReporter:
             await asyncio.wait([self._task])
 
     async def _work(self) -> None:
-        while (wait := self._core.unheard.wait(self._core.clock())) is not None:
+        while (wait := self._core.wait()) is not None:
             if wait > 0:
-                self._added.clear()
+                self._until = self._core.clock() + wait
+                self._sooner.clear()
+                # Not wait_for: up to Python 3.11 it drops a cancellation that meets the event.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._added.wait(), wait)
+                    async with asyncio.timeout(wait):
+                        await self._sooner.wait()
                 continue
+            self._until = -math.inf
             try:
                 await self._send()
             except Exception as error:
-                LOGGER.warning("a fallback could not be reported: %s", error)
+                LOGGER.warning("a report could not be sent: %s", error)
+        self._told.set()

@@ -38,6 +38,7 @@ class Settings:
     rest: float
     remember: int
     connections: int
+    say_played: bool
 
 
 def check_settings(
@@ -53,6 +54,7 @@ def check_settings(
     rest: float,
     remember: int,
     connections: int,
+    say_played: bool,
 ) -> Settings:
     """Return the settings, or raise `InputError`."""
     address = _address(url)
@@ -76,6 +78,7 @@ def check_settings(
         rest=seconds("rest", rest),
         remember=remember,
         connections=connections,
+        say_played=say_played,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import ssl
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import Final, TypeVar
 from weakref import WeakSet
 
 from handrail.client import calls, deciding
-from handrail.client.calls import DecisionLike
+from handrail.client.calls import Because, DecisionLike
 from handrail.client.choice import Ask, Choice, FeaturesLike
 from handrail.client.core import Core
 from handrail.client.counts import Counts
@@ -20,7 +22,7 @@ from handrail.client.operations import Operations
 from handrail.client.reporting import Reporter
 from handrail.client.settings import check_settings
 from handrail.client.steps import Talk
-from handrail.service.messages import Action, FallbackAnswer, Mean, RewardAnswer
+from handrail.service.messages import Action, FallbackAnswer, Mean, PlayedAnswer, RewardAnswer
 
 __all__ = ["Client"]
 
@@ -55,16 +57,19 @@ class Client(Operations):
     rest : float, default=5
         Seconds of that while; then one request at a time tries whether the service is back.
     remember : int, default=10_000
-        Fallbacks kept until they are reported, and answers kept under keys the caller gave.
+        Fallbacks kept until they are reported, answers kept until they are said to be played, for
+        each policy, and answers kept under keys the caller gave.
     connections : int, default=20
         Requests under way at the same time; more wait for their turn, within their time.
+    say_played : bool, default=True
+        Whether every answer that `decide` returns is said to be played, where the service asks for
+        it. False for callers who hand decisions on, and say it with `played`.
 
     Notes
     -----
     When no answer comes, the service may have decided all the same. Such a round is remembered by
     its idempotency key and reported in the background, so that the service counts it as a round of
-    the baseline; until then it counts no more than what is certain of both. Proxies of the
-    environment are not used.
+    the baseline; until then it counts nothing. Proxies of the environment are not used.
 
     Examples
     --------
@@ -91,6 +96,7 @@ class Client(Operations):
         rest: float = 5.0,
         remember: int = 10_000,
         connections: int = 20,
+        say_played: bool = True,
     ) -> None:
         self._settings = check_settings(
             url,
@@ -104,6 +110,7 @@ class Client(Operations):
             rest=rest,
             remember=remember,
             connections=connections,
+            say_played=say_played,
         )
         self._start()
         _CLIENTS.add(self)
@@ -112,21 +119,30 @@ class Client(Operations):
         """Make everything that belongs to one process."""
         self._core = Core(self._settings)
         self._wire = Wire(self._settings)
-        self._reporter = Reporter(self._core, self._report)
+        self._reporter = Reporter(self._core, self._tell)
 
     def _run(self, talk: Talk[T]) -> T:
-        """Carry a call's requests."""
-        outcome = None
-        while True:
-            try:
-                request = next(talk) if outcome is None else talk.send(outcome)
-            except StopIteration as end:
-                value: T = end.value
-                return value
-            outcome = self._wire.send(request)
+        """Carry a call's requests, and see to what it leaves to be told."""
+        try:
+            return self._carry(talk)
+        finally:
+            self._reporter.wake()
 
-    def _report(self) -> None:
-        self._run(self._core.reports())
+    def _carry(self, talk: Talk[T]) -> T:
+        outcome = None
+        try:
+            while True:
+                try:
+                    request = next(talk) if outcome is None else talk.send(outcome)
+                except StopIteration as end:
+                    value: T = end.value
+                    return value
+                outcome = self._wire.send(request)
+        finally:
+            talk.close()  # a call that is interrupted puts back what it took along
+
+    def _tell(self) -> None:
+        self._carry(self._core.tell())
 
     # -- decide --------------------------------------------------------------------------------
 
@@ -208,17 +224,12 @@ class Client(Operations):
     def _decide(
         self, policy: str, ask: Ask, baseline: Action | None, timeout: float | None
     ) -> Choice:
-        choice = self._run(deciding.decide(self._core, policy, ask, baseline, timeout))
-        if choice.fallback:
-            self._reporter.wake()
-        return choice
+        return self._run(deciding.decide(self._core, policy, ask, baseline, timeout))
 
     def _decide_many(
         self, policy: str, asks: Sequence[Ask], baseline: Action | None, timeout: float | None
     ) -> list[Choice]:
-        choices = self._run(deciding.decide_many(self._core, policy, asks, baseline, timeout))
-        self._reporter.wake()
-        return choices
+        return self._run(deciding.decide_many(self._core, policy, asks, baseline, timeout))
 
     # -- rewards and fallbacks -----------------------------------------------------------------
 
@@ -265,16 +276,79 @@ class Client(Operations):
         """Give several rewards, as pairs; each has an answer of its own, in their order."""
         return self._run(calls.rewards(self._core, policy, batch, timeout))
 
-    def fallback(
+    def played(
         self, policy: str, decision: DecisionLike, *, timeout: float | None = None
+    ) -> PlayedAnswer:
+        """Say that a decision's action was played, before its reward is known.
+
+        The client says so by itself of every answer that `decide` returned; this is for decisions
+        that were handed on, with ``say_played=False``. Saying it twice is fine.
+
+        Parameters
+        ----------
+        policy : str
+            The policy's name.
+        decision : Choice or str
+            The choice, or the decision's id. After a fallback nothing is sent.
+        timeout : float
+            Seconds in total, attempts after failures included; by default the client's patience.
+
+        Returns
+        -------
+        PlayedAnswer
+            What became of it; its `status` is "fallback" after a fallback.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses it, or cannot be reached (`NoAnswer`).
+        """
+        return self._run(calls.played(self._core, policy, decision, timeout))
+
+    def played_many(
+        self, policy: str, decisions: Iterable[DecisionLike], *, timeout: float | None = None
+    ) -> list[PlayedAnswer]:
+        """Say it of several decisions; each has an answer of its own, in their order."""
+        return self._run(calls.played_many(self._core, policy, decisions, timeout))
+
+    def fallback(
+        self,
+        policy: str,
+        decision: DecisionLike,
+        *,
+        because: Because = "no-answer",
+        timeout: float | None = None,
     ) -> FallbackAnswer:
-        """Say that the baseline was played after all; fallbacks of `decide` report themselves."""
-        return self._run(calls.fallback(self._core, policy, decision, timeout))
+        """Say that the baseline was played after all; fallbacks of `decide` report themselves.
+
+        Parameters
+        ----------
+        policy : str
+            The policy's name.
+        decision : Choice or str
+            The choice, or the decision's id. After a fallback of `decide` nothing is sent.
+        because : {"no-answer", "choice"}, default="no-answer"
+            "no-answer" where the answer could not be carried out, which must have nothing to do
+            with the user; "choice" where somebody, or some rule, preferred the baseline.
+        timeout : float
+            Seconds in total, attempts after failures included; by default the client's patience.
+
+        Returns
+        -------
+        FallbackAnswer
+            What became of it.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses it, or cannot be reached (`NoAnswer`).
+        """
+        return self._run(calls.fallback(self._core, policy, decision, because, timeout))
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until the service knows of all fallbacks; return whether it does.
+        """Wait until the service knows of all fallbacks and all answers played; say whether.
 
-        One that may still be on its way to the service takes half a minute to be settled.
+        A fallback that may still be on its way to the service takes half a minute to be settled.
         """
         return self._reporter.flush(timeout)
 
@@ -306,6 +380,19 @@ class Client(Operations):
 
 
 _CLIENTS: WeakSet[Client] = WeakSet()
+_AT_EXIT: Final = 1.0
+"""Seconds that the end of a program may take for what was played."""
+
+
+def _at_exit() -> None:
+    """Say what was played: else only rounds with rewards, which take it along, would be said."""
+    end = time.monotonic() + _AT_EXIT
+    for client in list(_CLIENTS):
+        if client._core.unsaid:
+            client._reporter.flush(end - time.monotonic())
+
+
+atexit.register(_at_exit)
 
 
 def _after_fork() -> None:

@@ -13,17 +13,34 @@ import threading
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Report", "Unheard", "Verdict"]
+__all__ = ["LIFETIME", "Pause", "Report", "Unheard", "Verdict"]
 
 _SETTLED: Final = 30.0
 """Seconds after which a request that was given up can no longer be committed."""
-_LIFETIME: Final = 3_600.0
+LIFETIME: Final = 3_600.0
 """Seconds after which a report is given up."""
 _FIRST, _LONGEST = 0.5, 30.0
 """Seconds between attempts: the first, doubled each time, at most the second."""
 
 Verdict: TypeAlias = Literal["heard", "absent", "refused", "away"]
 """The service took it; knows no such decision; will never take it; cannot be asked now."""
+
+
+@dataclass(slots=True)
+class Pause:
+    """Time in which a service that was away is left alone: twice as long after every failure."""
+
+    until: float = 0.0
+    _next: float = _FIRST
+
+    def begin(self, now: float) -> None:
+        """Take note of a failure."""
+        self.until = now + self._next
+        self._next = min(2 * self._next, _LONGEST)
+
+    def over(self) -> None:
+        """Take note of an answer."""
+        self._next = _FIRST
 
 
 @dataclass(slots=True)
@@ -64,8 +81,7 @@ class Unheard:
         self._kept: dict[tuple[str, str], Report] = {}  # in the order they came
         self._due: list[tuple[float, int, Report]] = []
         self._count = 0
-        self._pause = _FIRST
-        self._not_before = 0.0
+        self._pause = Pause()
         self.reported = 0
         self.forgotten = 0
 
@@ -92,13 +108,13 @@ class Unheard:
             self._skip()
             if not self._due:
                 return None
-            return max(0.0, max(self._due[0][0], self._not_before) - now)
+            return max(0.0, max(self._due[0][0], self._pause.until) - now)
 
     def take(self, now: float) -> Report | None:
         """Return a report that is due; it must be settled."""
         with self._lock:
             self._skip()
-            if not self._due or max(self._due[0][0], self._not_before) > now:
+            if not self._due or max(self._due[0][0], self._pause.until) > now:
                 return None
             return heapq.heappop(self._due)[2]
 
@@ -107,15 +123,14 @@ class Unheard:
         with self._lock:
             if verdict == "away":
                 # All of them go to the same service: none is tried before the pause is over.
-                self._not_before = now + self._pause
-                self._pause = min(2 * self._pause, _LONGEST)
+                self._pause.begin(now)
             else:
-                self._pause = _FIRST
+                self._pause.over()
             if not self._current(report):
                 return
             if verdict == "heard":
                 self.reported += 1
-            elif verdict == "refused" or now - report.since > _LIFETIME:
+            elif verdict == "refused" or now - report.since > LIFETIME:
                 self.forgotten += 1
             elif verdict == "away" or sent - report.since < _SETTLED:
                 report.asked += verdict == "absent"

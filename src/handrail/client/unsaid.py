@@ -1,0 +1,202 @@
+"""Answers that were handed out: which of them the service was not yet told are played.
+
+Where a missing reward has a default, a round counts only if its action is said to be played. Word
+goes with the next request to its policy, whatever that asks, and by itself if there is none soon.
+It is kept until a request that carried it was answered; the service ignores what it knows. Word
+that is lost for good costs what the round earned, and is safe: the round counts nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from handrail.client.unheard import LIFETIME, Pause
+from handrail.service.limits import Limits
+
+__all__ = ["Taken", "Unsaid"]
+
+_LINGER: Final = 0.5
+"""Seconds that word waits for a request that takes it along."""
+_MOST: Final = Limits.batch
+"""Words in one request: more the service does not take."""
+_ALONG: Final = 100
+"""Words with one request that a page waits for; each costs the service some 0.1 ms."""
+
+
+@dataclass(slots=True, eq=False)
+class _Word:
+    """That one answer was handed out, and when; `away` while a request carries it."""
+
+    since: float
+    away: bool = False
+
+
+class Taken:
+    """Words that one request carries; kept, unless it is said that they were heard or refused.
+
+    Parameters
+    ----------
+    owner : Unsaid
+        Where they are kept.
+    policy : str
+        The policy they are about.
+    words : dict
+        By the decision's id.
+    """
+
+    def __init__(self, owner: Unsaid, policy: str, words: dict[str, _Word]) -> None:
+        self._owner = owner
+        self._policy = policy
+        self._words = words
+        self.ids = list(words)
+
+    def heard(self) -> None:
+        """Take note that the service has them."""
+        self._owner._settle(self._policy, self._words, heard=True)
+
+    def refused(self) -> None:
+        """Give them up: the service will never take them."""
+        self._owner._settle(self._policy, self._words, heard=False)
+
+    def away(self, now: float) -> None:
+        """Take note that the service could not be told at a time: the next try waits a while."""
+        self._owner._failed(now)
+
+
+class Unsaid:
+    """A bounded list of words for each policy, the oldest first.
+
+    Parameters
+    ----------
+    room : int
+        Words kept for one policy; beyond that the oldest is forgotten.
+
+    Examples
+    --------
+    >>> unsaid = Unsaid(room=10)
+    >>> unsaid.add("shop", ["a", "b"], now=0.0)
+    >>> with unsaid.taken("shop", now=0.1) as taken:
+    ...     print(taken.ids)  # and no answer comes
+    ['a', 'b']
+    >>> with unsaid.taken("shop", now=0.2) as taken:
+    ...     taken.heard()
+    >>> len(unsaid), unsaid.said
+    (0, 2)
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._lock = threading.Lock()
+        self._kept: dict[str, dict[str, _Word]] = {}
+        self._pause = Pause()
+        self._hurried = float("-inf")
+        self._count = 0
+        self.said = 0
+        self.forgotten = 0
+
+    def __len__(self) -> int:
+        """Return how many are kept, those under way among them."""
+        return self._count
+
+    def add(self, policy: str, ids: Iterable[str], now: float) -> None:
+        """Remember answers that were handed out."""
+        with self._lock:
+            for each in ids:
+                words = self._kept.setdefault(policy, {})
+                if each in words:
+                    continue
+                words[each] = _Word(now)
+                self._count += 1
+                if len(words) > self._room:
+                    self._drop(policy, next(iter(words)))
+                    self.forgotten += 1
+
+    def withdraw(self, policy: str, ids: Iterable[str]) -> None:
+        """Forget answers that were not played, or of which the caller said so by hand."""
+        with self._lock:
+            for each in ids:
+                self._drop(policy, each)
+
+    @contextmanager
+    def taken(self, policy: str, now: float, rounds: int = _MOST) -> Iterator[Taken]:
+        """Let a request carry a policy's words; those that were not heard are kept.
+
+        A request to decide carries those of as many rounds as it asks for, or a few.
+        """
+        if policy not in self._kept:  # as for most policies, always
+            yield Taken(self, policy, {})
+            return
+        most = min(max(rounds, _ALONG), _MOST)
+        with self._lock:
+            words: dict[str, _Word] = {}
+            for each, word in self._kept.get(policy, {}).items():
+                if len(words) == most:
+                    break
+                if not word.away:
+                    word.away = True
+                    words[each] = word
+        try:
+            yield Taken(self, policy, words)
+        finally:
+            with self._lock:
+                for each, word in words.items():
+                    word.away = False
+                    if now - word.since > LIFETIME and self._current(policy, each, word):
+                        self._drop(policy, each)
+                        self.forgotten += 1
+
+    # -- words that no request takes along ------------------------------------------------------
+
+    def wait(self, now: float) -> float | None:
+        """Return the seconds until words are due; None if none wait."""
+        with self._lock:
+            first = min((at for at, _ in self._times()), default=None)
+            return None if first is None else max(0.0, max(first, self._pause.until) - now)
+
+    def due(self, now: float) -> str | None:
+        """Return a policy whose words are due."""
+        with self._lock:
+            at, policy = min(self._times(), default=(float("inf"), None))
+            return policy if max(at, self._pause.until) <= now else None
+
+    def hurry(self, now: float) -> None:
+        """Let all words be due that are here now."""
+        with self._lock:
+            self._hurried = now
+
+    def _times(self) -> Iterator[tuple[float, str]]:
+        """Go through the policies, and when the oldest word of each is due."""
+        for policy, words in self._kept.items():
+            since = next((word.since for word in words.values() if not word.away), None)
+            if since is not None:
+                yield (since if since <= self._hurried else since + _LINGER), policy
+
+    # -- what became of them --------------------------------------------------------------------
+
+    def _settle(self, policy: str, words: dict[str, _Word], *, heard: bool) -> None:
+        with self._lock:
+            for each, word in words.items():
+                if self._current(policy, each, word):
+                    self._drop(policy, each)
+                    self.said += heard
+                    self.forgotten += not heard
+            if heard and words:
+                self._pause.over()
+
+    def _failed(self, now: float) -> None:
+        with self._lock:
+            self._pause.begin(now)
+
+    def _current(self, policy: str, each: str, word: _Word) -> bool:
+        return self._kept.get(policy, {}).get(each) is word
+
+    def _drop(self, policy: str, each: str) -> None:
+        words = self._kept.get(policy, {})
+        if words.pop(each, None) is not None:
+            self._count -= 1
+            if not words:
+                del self._kept[policy]
