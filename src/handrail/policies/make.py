@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from handrail.errors import InputError
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.catalogue import algorithm, algorithm_by_name_alone
+from handrail.policies.parameters import EDITION
 from handrail.policies.policy import Policy
 
 __all__ = ["make_policy", "remake_policy"]
@@ -234,8 +235,8 @@ def remake_policy(
         The parameters that were given to `make_policy`.
     resolved : mapping, optional
         What `handrail.policies.defaults.resolved_parameters` returned then, and the `edition` of
-        the rules for what is lost. Without it, names, presets and rules are those from before they
-        were written down.
+        the rules for what is lost, if it was another. Without it, names, presets and rules are
+        those from before they were written down.
 
     Returns
     -------
@@ -245,4 +246,4 @@ def remake_policy(
     if resolved is None:
         return Policy(algorithm_by_name_alone(name), given, edition=1)
     row = Algorithm(**resolved["algorithm"])
-    return Policy(row, given, resolved["parameters"], edition=resolved["edition"])
+    return Policy(row, given, resolved["parameters"], edition=resolved.get("edition", EDITION))
