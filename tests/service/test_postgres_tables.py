@@ -52,25 +52,25 @@ def test_a_newer_version_is_refused(url: str) -> None:
         add(store)
         assert store._connection is not None
         store._connection.execute("UPDATE handrail_meta SET version = 7")
-    with pytest.raises(InputError, match="is of version 7, this handrail knows up to 1; upgrade"):
+    with pytest.raises(InputError, match="is of version 7, this handrail knows up to 2; upgrade"):
         open_store(url)
 
 
 def test_an_older_version_is_brought_up_to_date(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(PostgresStore(Address(url))) as store:
         policy = add(store, "news", 3)
-    wrong = Migration(2, ("CREATE TABLE handrail_more (a int)", "ALTER TABLE nothing ADD b int"))
+    wrong = Migration(3, ("CREATE TABLE handrail_more (a int)", "ALTER TABLE nothing ADD b int"))
     monkeypatch.setattr(postgres_tables, "POSTGRES", (*POSTGRES, wrong))
     with pytest.raises(InputError, match="nothing"):
         open_store(url)
-    right = Migration(2, ("CREATE TABLE handrail_more (a int)",))
+    right = Migration(3, ("CREATE TABLE handrail_more (a int)",))
     monkeypatch.setattr(postgres_tables, "POSTGRES", (*POSTGRES, right))
     for _ in range(2):
         open_store(url).close()
     with closing(PostgresStore(Address(url))) as store, store.reading() as reader:
         assert reader.events(policy) == chain(1, 3)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="is of version 2"):
+    with pytest.raises(InputError, match="is of version 3"):
         open_store(url)
 
 

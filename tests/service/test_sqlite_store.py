@@ -147,7 +147,7 @@ def test_an_older_version_is_brought_up_to_date(
     store = opened(path)
     policy = add(store, "news", 3)
     store.close()
-    step = Migration(2, ("ALTER TABLE policies ADD COLUMN note TEXT", "CREATE TABLE more (a)"))
+    step = Migration(3, ("ALTER TABLE policies ADD COLUMN note TEXT", "CREATE TABLE more (a)"))
     monkeypatch.setattr(opening, "SQLITE", (*SQLITE, step))
     for _ in range(2):
         store = opened(path)
@@ -156,7 +156,7 @@ def test_an_older_version_is_brought_up_to_date(
         store.close()
     change(path, "INSERT INTO more VALUES (1)", "UPDATE policies SET note = 'x'")
     monkeypatch.undo()
-    with pytest.raises(InputError, match="is of version 2"):
+    with pytest.raises(InputError, match="is of version 3"):
         open_store(str(path))
 
 
@@ -164,7 +164,7 @@ def test_a_step_that_fails_changes_nothing(path: Path, monkeypatch: pytest.Monke
     store = opened(path)
     add(store, "news", 3)
     store.close()
-    step = Migration(2, ("CREATE TABLE more (a)", "ALTER TABLE nothing ADD COLUMN b"))
+    step = Migration(3, ("CREATE TABLE more (a)", "ALTER TABLE nothing ADD COLUMN b"))
     monkeypatch.setattr(opening, "SQLITE", (*SQLITE, step))
     with pytest.raises(sqlite3.OperationalError):
         open_store(str(path))
@@ -177,7 +177,7 @@ def test_the_tables_are_not_changed_under_a_server(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = opened(path, exclusive=True)
-    monkeypatch.setattr(opening, "SQLITE", (*SQLITE, Migration(2, ("CREATE TABLE more (a)",))))
+    monkeypatch.setattr(opening, "SQLITE", (*SQLITE, Migration(3, ("CREATE TABLE more (a)",))))
     with pytest.raises(InputError, match="in use by another server"):
         open_store(str(path))
     server.close()

@@ -260,7 +260,7 @@ def test_files_that_are_cut_off_or_go_on(origin: MemoryStore, tmp_path: Path) ->
         {"policy": ""},
         {"policy": "p" * 500},
         {"format": "another-log"},
-        {"version": 2},
+        {"version": 3},
         {"more": 1},
     ],
 )

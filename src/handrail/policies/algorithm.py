@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from handrail.errors import InputError, nearest
 
-__all__ = ["PART_NAMES", "Algorithm"]
+__all__ = ["PART_NAMES", "WHERE_TOLD", "Algorithm"]
 
 PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "estimator": ("means", "linear", "none"),
@@ -23,6 +23,9 @@ PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "schedule": ("none", "every-round", "checkpoints"),
 }
+
+WHERE_TOLD: Final = "where told"
+"""A preset of `learn_baseline`: "mean", but nothing where one number stands for all contexts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from handrail.errors import InputError, nearest, shown
-from handrail.policies.algorithm import Algorithm
-from handrail.policies.defaults import WHERE_TOLD
+from handrail.policies.algorithm import WHERE_TOLD, Algorithm
 
 __all__ = ["algorithm", "algorithm_by_name_alone", "algorithms"]
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.accounting import events
-from handrail.policies.algorithm import PART_NAMES, Algorithm
+from handrail.policies.algorithm import PART_NAMES, WHERE_TOLD, Algorithm
 
 __all__ = [
     "DEFAULTS",
     "FILLED_IN",
     "MOST_ARMS",
-    "WHERE_TOLD",
     "default_width",
     "one_for_all",
     "refuse_unused",
@@ -74,9 +73,6 @@ _PRESET: Final[Mapping[str, Any]] = {
 """What rows take that say nothing else. Files and logs without resolved values rest on these
 numbers: a release that wants others puts them into rows of the catalogue."""
 
-WHERE_TOLD: Final = "where told"
-"""A preset of `learn_baseline`: "mean", but nothing where one number stands for all contexts."""
-
 FILLED_IN: Final = (
     *("width", "cumulative", "ridge", "tightest_at", "learn_baseline"),
     *("accounting", "clip", "noise"),
@@ -112,7 +108,7 @@ def resolved_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[
     Returns
     -------
     dict
-        ``algorithm``, the row without its description, and ``parameters``, the values that were
+        ``algorithm``, the row of parts, and ``parameters``, the values that were
         filled in for parameters that make a difference and were not given. Both are plain data;
         `handrail.policies.make.remake_policy` takes them back.
     """
@@ -124,7 +120,7 @@ def resolved_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[
     if full["noise"] is None and full["reward_range"] is not None:
         low, high = full["reward_range"]
         full["noise"] = (float(high) - float(low)) / 2.0
-    row = {name: getattr(algorithm, name) for name in ("name", *PART_NAMES)}
+    row = {name: getattr(algorithm, name) for name in ("name", *PART_NAMES, "description")}
     return {
         "algorithm": {**row, "preset": dict(algorithm.preset)},
         "parameters": {

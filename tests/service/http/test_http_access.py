@@ -15,6 +15,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/v1/policies"): {"name": "c", "algorithm": "CUCB"},
     ("PATCH", "/v1/policies/{name}"): {"mode": "paused"},
     ("POST", "/v1/policies/{name}/rewards"): {"decision": "id-1", "reward": 0.5},
+    ("POST", "/v1/policies/{name}/played"): {"decisions": ["id-1"]},
 }
 OPEN = ("/healthz", "/readyz")
 MAY = {
@@ -22,6 +23,8 @@ MAY = {
     ("POST", "/v1/policies/{name}/checkpoints"): {"decide"},
     ("POST", "/v1/policies/{name}/rewards"): {"reward"},
     ("POST", "/v1/policies/{name}/decisions/{id}/fallback"): {"decide", "reward"},
+    ("POST", "/v1/policies/{name}/decisions/{id}/played"): {"decide", "reward"},
+    ("POST", "/v1/policies/{name}/played"): {"decide", "reward"},
 }
 """Who may do what is no GET, besides admin."""
 WHOLE = {("POST", "/v1/policies"), ("GET", "/metrics")}

@@ -30,6 +30,8 @@ def test_every_path_that_was_promised_is_there() -> None:
         "/v1/policies/{name}/decide": {"post"},
         "/v1/policies/{name}/rewards": {"post"},
         "/v1/policies/{name}/decisions/{id}/fallback": {"post"},
+        "/v1/policies/{name}/decisions/{id}/played": {"post"},
+        "/v1/policies/{name}/played": {"post"},
         "/v1/policies/{name}/checkpoints": {"post"},
         "/v1/policies/{name}/arms": {"post"},
         "/v1/policies/{name}/arms/{arm}": {"delete"},
