@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from handrail.service import events
+from handrail.service import events, snapshots
 from handrail.service.book import Book
 from handrail.service.desk import Desk
 from handrail.service.limits import Limits
@@ -129,8 +129,12 @@ def test_a_snapshot_with_sums_of_an_older_version_is_not_used(tmp_path: Path) ->
     assert isinstance(first, events.Created)
     kept = take(served)
     assert restore(first, kept) is not None
-    body = msgspec.msgpack.decode(kept.body) | {"policy": sums.read_bytes()}
-    older = SnapshotRow(kept.seq, kept.hash, msgspec.msgpack.encode(body))
+    start = 1 + snapshots._DIGEST
+    content = msgspec.msgpack.decode(kept.body[start:]) | {"policy": sums.read_bytes()}
+    body = msgspec.msgpack.encode(content)
+    checksum = snapshots._checksum(kept.seq, kept.hash, body)
+    older = SnapshotRow(kept.seq, kept.hash, kept.body[:1] + checksum + body)
+    assert not snapshots.is_damaged(older)
     assert restore(first, older) is None
 
 

@@ -122,7 +122,7 @@ class Decided(_Event, tag="decided", kw_only=True):
     proposal: Action | None = None
     allowed: list[Action] | None = None
     propensity: float | None = None
-    metrics: dict[str, Any] | None = None
+    metrics: dict[str, float] | None = None
 
 
 class Rewarded(_Event, tag="rewarded", kw_only=True):
@@ -132,7 +132,7 @@ class Rewarded(_Event, tag="rewarded", kw_only=True):
     reward: float
     by: str | None = None
     shown: Action | None = None
-    metrics: dict[str, Any] | None = None
+    metrics: dict[str, float] | None = None
 
 
 class SaidPlayed(_Event, tag="played", kw_only=True):
