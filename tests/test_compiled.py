@@ -124,10 +124,10 @@ for name in ("LinUCB", "CLUCB", "CLUCB2"):
     for changes in ({}, {"reward_range": (-1, 2)}, {"window": np.int64(2)}):
         policy = make(name, "dim", **changes)
         for features in odd * 10:
-            decision = policy.decide(features=features, baseline=np.uint8(1), baseline_mean=1)
+            decision = policy.decide(features=features, baseline=np.uint8(1), baseline_mean=0)
             policy.learn(decision.id, np.float32(0.5))
         oracle = make("CLUCB-Or", "dim")
-        oracle.decide(features=FEATURES, baseline=0, baseline_mean=1, true_means=[0, 1, 0, 1, 1])
+        oracle.decide(features=FEATURES, baseline=0, baseline_mean=0, true_means=[0, 1, 0, 1, 1])
 for function in (decide_arms, reward_arms, decide_fixed, reward_fixed, decide_contexts,
                  reward_contexts):
     print(len(function.signatures))

@@ -51,12 +51,14 @@ def _cases() -> dict[str, tuple[str, str, dict[str, Any], int]]:
             if row.past != "oracle":
                 variants["any"] = {"arms_ever": "any"}
         for variant, changes in variants.items():
+            if row.estimator == "linear":  # so that features of any length allow the means drawn
+                changes["theta_bound"] = 40.0
             cases[f"{name} {setting} {variant}"] = (name, setting, changes, 90)
-    wide = {"dim": 9, "feature_bound": 2.0}
+    wide = {"dim": 9, "feature_bound": 2.0, "theta_bound": 40.0}
     for name in ("LinUCB", "CLUCB", "CLUCB2", "LinHANDRAIL", "CLUCB-L"):
         cases[f"{name} wide"] = (name, "dim", wide, 60)
     # V^-1 is computed afresh after 4,096 rewards.
-    cases["LinUCB long"] = ("LinUCB", "dim", {"dim": 2}, 4_200)
+    cases["LinUCB long"] = ("LinUCB", "dim", {"dim": 2, "theta_bound": 40.0}, 4_200)
     return cases
 
 
