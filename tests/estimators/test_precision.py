@@ -220,6 +220,19 @@ def test_margins_along_sums(kind: str, past: str) -> None:
         assert margin == pytest.approx(centre - beta * width - required, abs=0.01)
 
 
+@pytest.mark.parametrize("past", ["self-normalised", "martingale"])
+def test_a_difference_that_cancels_keeps_its_width(past: str) -> None:
+    """Over fixed arms z = phi_a - phi_b = (0, 1e-9), of which the squares of 1 leave nothing."""
+    parts = handrail.Algorithm("mine", "linear", past, "two-step", "every-round")
+    told: dict[str, Any] = {"features": [[1.0, 0.0], [1.0, 1e-9]], "baseline": 0}
+    model = _model(parts, width="determinant", alpha=0.5, baseline_mean="learned", **told)
+    model.ledger["rounds"] = model.ledger["plays"] = 1
+    beta = _radius(model)
+    model.decide(Round(None, 0, 0.5, 0.5, NO_TRUTH))
+    nothing, something = (model.examined(action)[0] for action in (0, 1))
+    assert nothing - something >= beta * 1e-9 / math.sqrt(RIDGE)
+
+
 @compiled
 def _earned(
     key: np.uint64, picks: Ints, first: int, rows: int, earned: Floats, counts: Ints

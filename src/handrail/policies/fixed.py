@@ -47,6 +47,10 @@ REBUILD_EVERY: Final = 1 << 16
 """Rewards after which m, G and y are computed afresh, if they were not before."""
 
 
+_ROUNDING: Final = 2.0**-50
+"""Of a squared norm that is a difference, as a share of the square of its terms' norms."""
+
+
 @lean
 def certify_fixed(
     rules: Rules,
@@ -89,6 +93,12 @@ def certify_fixed(
 
 
 @lean
+def _norm(square: float, parts: float) -> float:
+    """Return a norm from its square, no smaller than what rounding leaves of the terms' norms."""
+    return math.sqrt(max(square, _ROUNDING * parts * parts))
+
+
+@lean
 def certify_unknown(
     rules: Rules,
     ledger: Ledger,
@@ -123,18 +133,29 @@ def certify_unknown(
     beside = unconfirmed(rules, ledger)
     centre, square = along_plays(plays, means, cross)
     own = gram[baseline, baseline]
+    size = 0.0
     for arm in range(plays.size):
-        both = gram[arm, baseline]
+        size += plays[arm] * math.sqrt(gram[arm, arm])
+    for arm in range(plays.size):
+        # Of the baseline's own features there are 1 + long, or 1 + short: one number, which may
+        # be 0. Of others there is one, and the two terms are added.
+        other = 0.0 if arm == baseline else 1.0
+        all_of = long + (1.0 - other)
+        now_of = short + (1.0 - other)
+        both = other * gram[arm, baseline]
+        alone = other * gram[arm, arm]
         most = -math.inf
         if rules.past != MARTINGALE:
-            length = square + 2.0 * cross[arm] + gram[arm, arm]
-            length += 2.0 * long * (cross[baseline] + both) + long * long * own
+            length = square + 2.0 * other * cross[arm] + alone
+            length += 2.0 * all_of * (cross[baseline] + both) + all_of * all_of * own
             value = centre + means[arm] + long * means[baseline]
-            most = value - beta * math.sqrt(max(length, 0.0)) + beside
+            parts = size + math.sqrt(alone) + abs(all_of) * math.sqrt(own)
+            most = value - beta * _norm(length, parts) + beside
         if rules.past != SELF_NORMALISED:
-            length = gram[arm, arm] + 2.0 * short * both + short * short * own
+            length = alone + 2.0 * now_of * both + now_of * now_of * own
             value = means[arm] + short * means[baseline]
-            most = max(most, earned + value - beta * math.sqrt(max(length, 0.0)))
+            parts = math.sqrt(alone) + abs(now_of) * math.sqrt(own)
+            most = max(most, earned + value - beta * _norm(length, parts))
         certified[arm] = most
 
 
