@@ -65,7 +65,16 @@ def differences(
     """
     z = np.sum(history.features[history.counted | ~history.in_s], axis=0)
     z = z - (1 - alpha) * (np.sum(history.baseline_features, axis=0) + rows[baseline])
-    return ellipsoid.smallest(rows + z) + history.unconfirmed
+    return ellipsoid.smallest(_played(history, rows, baseline) + z) + history.unconfirmed
+
+
+def _played(history: History, rows: Floats, baseline: int) -> Floats:
+    """phi_a of each action; 0 where the decision may get lost, unless it is the baseline's."""
+    if history.counts_now:
+        return rows
+    kept = np.zeros_like(rows)
+    kept[baseline] = rows[baseline]
+    return kept
 
 
 def rewards_and_differences(
@@ -78,4 +87,4 @@ def rewards_and_differences(
     ours = history.baseline_features
     z = alpha * np.sum(ours[~history.in_s], axis=0)
     z = z - (1 - alpha) * (np.sum(ours[history.in_s], axis=0) + rows[baseline])
-    return ellipsoid.smallest(rows + z)
+    return ellipsoid.smallest(_played(history, rows, baseline) + z)

@@ -219,6 +219,14 @@ class History:
         return np.minimum(mine, self.baseline_los) if self.edition == 1 else np.zeros(self.length)
 
     @property
+    def counts_now(self) -> bool:
+        """Whether the action at hand counts what it earns at least: not if it may get lost.
+
+        Edition 1 counted it.
+        """
+        return not self.confirm or self.edition == 1
+
+    @property
     def unconfirmed(self) -> float:
         """What rounds of S that are not confirmed promise, all of them."""
         return float(np.sum(self.promises[self.pending])) if self.confirm else 0.0

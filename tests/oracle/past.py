@@ -25,7 +25,12 @@ def arm_sums(history: History, lowers: Floats, *, clip: bool) -> Bounds:
     for arm, lower in enumerate(lowers):
         plays = int(np.sum(history.counted & (history.actions == arm)))
         total += plays * (max(float(lower), 0.0) if clip else float(lower))
-    return total, total + np.maximum(lowers, 0.0)
+    return total, total + _now(history, np.maximum(lowers, 0.0))
+
+
+def _now(history: History, worth: Floats) -> Floats:
+    """What each action adds in the present round: nothing, where the decision may get lost."""
+    return worth if history.counts_now else np.zeros_like(worth)
 
 
 def self_normalised(
@@ -37,7 +42,7 @@ def self_normalised(
     they are in neither (edition 1: promises are added).
     """
     x = np.sum(history.features[history.counted], axis=0)
-    rows = np.vstack([x, x + features])  # S alone comes first
+    rows = np.vstack([x, x + _now(history, features)])  # S alone comes first
     bounds = ellipsoid.smallest(rows)
     if clip:
         bounds = np.maximum(bounds, 0.0)
@@ -55,7 +60,7 @@ def martingale(history: History, psi: float, lowers: Floats, *, clip: bool) -> B
     if clip:
         bound = max(bound, 0.0)
     waiting = float(np.sum(history.promises[history.pending]))
-    return bound + waiting, bound + waiting + np.maximum(lowers, 0.0)
+    return bound + waiting, bound + waiting + _now(history, np.maximum(lowers, 0.0))
 
 
 def promised_nothing(history: History, psi: float, *, clip: bool) -> float:
@@ -79,4 +84,4 @@ def known(history: History, true_means: Floats) -> Bounds:
     if history.edition == 1:
         lost = history.in_s & ~mine
         total += float(np.sum(np.minimum(history.true_means, history.baseline_los)[lost]))
-    return total, total + true_means
+    return total, total + _now(history, true_means)

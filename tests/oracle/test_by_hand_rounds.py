@@ -246,15 +246,15 @@ def test_a_window_settles_baseline_rounds_too() -> None:
 def test_what_waits_for_confirmation_counts_nothing() -> None:
     """kl at 0.1 / 2: lower 0.025 after a reward of 1. Two rounds without: s = 3, N = 1, t = 4.
 
-    Margin 0.025 + 0.025 - (1/2) (4 - 1). Edition 1 adds min(0.025, 1/2) for round 3.
+    Margin 0.025 - (1/2) (4 - 1). Edition 1 adds 0.025 for round 4 and min(0.025, 1/2) for round 3.
     """
-    for edition, promised in ((2, 0.0), (1, 0.025)):
+    for edition, promised in ((2, 0.0), (1, 0.05)):
         oracle = arms("arm-sums", width="kl", confirm=True, edition=edition)
         for number in (1, 2, 3):
             oracle.decide(force=0)
             if number == 2:
                 oracle.learn(2, 1.0)
-        expected = 0.05 + promised - 1.5
+        expected = 0.025 + promised - 1.5
         assert oracle.decide().margins[0] == pytest.approx(expected, abs=1e-12)
 
 

@@ -122,21 +122,24 @@ def test_closed_with_and_without_word() -> None:
 
 
 def test_nothing_is_credited_until_a_round_settles() -> None:
-    """mu = (.8, .5), the past known: 0.8 - 1/4 at t = 1, then 0.8 - 1/2 while round 1 waits.
+    """mu = (.8, .5), the past known: margins are .8 (settled plays) - (s + 1 - t/2)/2.
 
-    Settled it is 1.6 - 1/2; lost it stays as it was. At t = 3 with s = 2: 2.4 - 3/4, 1.6 - 3/4.
+    Round 1 is the baseline's, which is worth (t/2 - s)/2; round 2 has a margin of 0. While it
+    waits, round 3 is the baseline's with 1/4; settled, it is .8 - 1/4. With s = 2 at t = 4 one that
+    waits or is lost leaves .8 - 1/2.
     """
     policy = two("CUCB-Or", true_means=[0.8, 0.5], default_reward=0.0)
+    assert policy.decide().event == "baseline"
     first = policy.decide()
-    assert first.margin == pytest.approx(0.55)
+    assert first.margin == pytest.approx(0.0)
     policy.played(first)
-    assert policy.explain().margin == pytest.approx(0.3)
+    assert policy.explain().margin == pytest.approx(0.25)
     policy.learn(first, 0.0)
     other = policy.decide()
-    assert other.margin == pytest.approx(1.1)
-    assert policy.explain().margin == pytest.approx(0.85)
+    assert other.margin == pytest.approx(0.55)
+    assert policy.explain().margin == pytest.approx(0.3)
     policy.close(other)
-    assert policy.explain().margin == pytest.approx(0.85)
+    assert policy.explain().margin == pytest.approx(0.3)
 
 
 # ---------------------------------------------------------------- with a window

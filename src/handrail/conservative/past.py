@@ -39,6 +39,7 @@ __all__ = [
     "bound_lanes",
     "boundary",
     "clipped",
+    "counts_now",
     "current_boundary",
     "martingale",
     "oracle_sums",
@@ -177,6 +178,15 @@ def self_normalised(rules: Rules, centre: float, square: float, beta: float) -> 
     return clipped(rules, centre - beta * math.sqrt(max(square, 0.0)))
 
 
+@lean
+def counts_now(rules: Rules) -> bool:
+    """Say whether the reward of the action at hand counts: not where its decision may be lost.
+
+    It is then a round like the others that are not confirmed. Edition 1 counted it.
+    """
+    return rules.confirm == 0 or rules.credit == 1
+
+
 @inlined
 def past_and_now(rules: Rules, past: float, lower: Floats, truth: Floats, action: int) -> float:
     """Return past + max(lower_a, 0), or past + mu_a for an oracle."""
@@ -190,7 +200,10 @@ def past_plus_now(
 ) -> None:
     """Fill in past_and_now(a) of every action."""
     # Asked once: the compiler cannot know that the loops leave the rules alone.
-    if rules.past == ORACLE:
+    if not counts_now(rules):
+        for action in range(lower.size):
+            certified[action] = past
+    elif rules.past == ORACLE:
         for action in range(lower.size):
             certified[action] = past + truth[action]
     else:

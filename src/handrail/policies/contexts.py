@@ -13,6 +13,7 @@ from handrail.conservative.past import (
     LARGER,
     NONE,
     ORACLE,
+    counts_now,
     current_boundary,
     martingale,
     past_plus_now,
@@ -82,10 +83,12 @@ def _certify_sum(
     centre, square = inner(vectors[THETA], vectors[TOTAL]), inner(white, white)
     self_normalised_lanes(rules, centre, beta, room[CENTRE], room[LENGTH], room[CERTIFIED])
     beside = unconfirmed(rules, ledger)
+    alone = self_normalised(rules, centre, square, beta) + beside
     if rules.confirm == 1:
+        now = counts_now(rules)
         for lane in range(room.shape[1]):
-            room[CERTIFIED, lane] += beside
-    return self_normalised(rules, centre, square, beta) + beside
+            room[CERTIFIED, lane] = room[CERTIFIED, lane] + beside if now else alone
+    return alone
 
 
 @inlined
@@ -160,8 +163,9 @@ def decide_columns(
         floor, mean = max(lower[baseline], 0.0), min(upper[baseline], 1.0)
     elif rules.past == LARGER:
         along = _certify_sum(rules, ledger, factor, vectors, room, beta)
+        now = counts_now(rules)
         for i in range(lower.size):
-            certified[i] = max(certified[i], past + max(lower[i], 0.0))
+            certified[i] = max(certified[i], past + (max(lower[i], 0.0) if now else 0.0))
         past = max(past, along)
     elif sums_features(rules):
         past = _certify_sum(rules, ledger, factor, vectors, room, beta)

@@ -18,6 +18,7 @@ from handrail.conservative.past import (
     MARTINGALE,
     ORACLE,
     SELF_NORMALISED,
+    counts_now,
     current_boundary,
     martingale,
     past_of_arms,
@@ -79,11 +80,12 @@ def certify_fixed(
         beside = unconfirmed(rules, ledger)
         along = self_normalised(rules, centre, square, beta) + beside
         past = max(past, along) if rules.past == LARGER else along
+        now = counts_now(rules)
         for arm in range(plays.size):
-            summed = self_normalised(
-                rules, centre + means[arm], square + 2.0 * cross[arm] + gram[arm, arm], beta
-            )
-            summed += beside
+            summed = along
+            if now:
+                length = square + 2.0 * cross[arm] + gram[arm, arm]
+                summed = self_normalised(rules, centre + means[arm], length, beta) + beside
             both = rules.past == LARGER and certified[arm] > summed
             certified[arm] = certified[arm] if both else summed
     else:
@@ -119,9 +121,10 @@ def certify_unknown(
     sum_S phi + (n_b - (1 - alpha) t) phi_b, which the ellipsoid bounds from below; or the rewards
     of S, less psi, plus <theta, w>, w = phi_a + (alpha n_b - (1 - alpha) (s + 1)) phi_b. Both are
     differences: nothing is cut at 0 but the rewards of S. Rounds that are not confirmed are in
-    neither sum and add what they promise.
+    neither sum and add what they promise; where rounds may be lost, phi_a is in neither.
     """
     upper, lower, certified = work[0], work[1], work[2]
+    now = counts_now(rules)
     beta = bound_fixed(rules, ledger, means, gram, upper, lower)
     if rules.width == INTERSECTION:
         intersect_means(rules, counts, sums, upper, lower)
@@ -138,22 +141,22 @@ def certify_unknown(
         size += plays[arm] * math.sqrt(gram[arm, arm])
     for arm in range(plays.size):
         # Of the baseline's own features there are 1 + long, or 1 + short: one number, which may
-        # be 0. Of others there is one, and the two terms are added.
-        other = 0.0 if arm == baseline else 1.0
-        all_of = long + (1.0 - other)
-        now_of = short + (1.0 - other)
+        # be 0. Of another arm's there is one, if it counts at all.
+        mine = 1.0 if arm == baseline else 0.0
+        other = 1.0 - mine if now else 0.0
+        all_of, now_of = long + mine, short + mine
         both = other * gram[arm, baseline]
         alone = other * gram[arm, arm]
         most = -math.inf
         if rules.past != MARTINGALE:
             length = square + 2.0 * other * cross[arm] + alone
             length += 2.0 * all_of * (cross[baseline] + both) + all_of * all_of * own
-            value = centre + means[arm] + long * means[baseline]
+            value = centre + other * means[arm] + all_of * means[baseline]
             parts = size + math.sqrt(alone) + abs(all_of) * math.sqrt(own)
             most = value - beta * _norm(length, parts) + beside
         if rules.past != SELF_NORMALISED:
             length = alone + 2.0 * now_of * both + now_of * now_of * own
-            value = means[arm] + short * means[baseline]
+            value = other * means[arm] + now_of * means[baseline]
             parts = math.sqrt(alone) + abs(now_of) * math.sqrt(own)
             most = max(most, earned + value - beta * _norm(length, parts))
         certified[arm] = most

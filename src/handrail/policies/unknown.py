@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from handrail.compiled import inlined
-from handrail.conservative.past import MARTINGALE, SELF_NORMALISED, bound_lanes
+from handrail.conservative.past import MARTINGALE, SELF_NORMALISED, bound_lanes, counts_now
 from handrail.estimators.contexts import lengths
 from handrail.estimators.factor import inner, whiten
 from handrail.policies.room import (
@@ -27,12 +27,28 @@ __all__ = ["certify_unknown"]
 
 
 @inlined
-def _certify_along(factor: Floats, vectors: Floats, room: Floats, beta: float, row: int) -> None:
-    """Fill in the lower bound of <theta, SUM + phi> of every lane."""
+def _certify_along(
+    rules: Rules,
+    factor: Floats,
+    vectors: Floats,
+    room: Floats,
+    beta: float,
+    baseline: int,
+    row: int,
+) -> None:
+    """Fill in the lower bound of <theta, SUM + phi> of every lane; without phi if it may be lost.
+
+    A round of the baseline is not lost: it counts its features.
+    """
     whiten(factor, vectors[SUM], vectors[SUM_WHITE])
     lengths(vectors[SUM_WHITE], room[ROOM:], room[LENGTH])
     centre = inner(vectors[THETA], vectors[SUM])
     bound_lanes(centre, beta, room[CENTRE], room[LENGTH], -math.inf, room[row])
+    if not counts_now(rules):
+        square = inner(vectors[SUM_WHITE], vectors[SUM_WHITE])
+        for lane in range(room.shape[1]):
+            if lane != baseline:
+                room[row, lane] = centre - beta * math.sqrt(square)
 
 
 @inlined
@@ -62,11 +78,11 @@ def certify_unknown(
         given_up = vectors[FORGONE, i] + columns[i, baseline]
         vectors[SUM, i] = rules.alpha * vectors[HELD, i] - keep * given_up
     if rules.past != SELF_NORMALISED:
-        _certify_along(factor, vectors, room, beta, SPARE)
+        _certify_along(rules, factor, vectors, room, beta, baseline, SPARE)
     if rules.past != MARTINGALE:
         for i in range(len(columns)):
             vectors[SUM, i] += vectors[TOTAL, i]
-        _certify_along(factor, vectors, room, beta, CERTIFIED)
+        _certify_along(rules, factor, vectors, room, beta, baseline, CERTIFIED)
     for lane in range(room.shape[1]):
         along = room[CERTIFIED, lane] + beside
         other = earned + room[SPARE, lane]
