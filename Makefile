@@ -22,7 +22,7 @@ CODE := src tests benchmarks
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: setup demo test test-long test-all lint bench bench-paper bench-service certify lock build clean help FORCE
+.PHONY: setup demo test test-long test-all lint bench bench-paper bench-service certify mutants lock build clean help FORCE
 
 # The stamp holds the folder it was made in and is written last: an environment that is half
 # built, was moved here from elsewhere or has lost its Python is built anew.
@@ -95,6 +95,9 @@ bench-service: $(STAMP) ## measure the decision service against a bare endpoint:
 certify: $(STAMP) ## measure whether every promise is kept, on problems made to hurt: minutes
 	@mkdir -p out
 	$(PY) -m handrail certify --all --out out/certify.json
+
+mutants: $(STAMP) ## change the rules in 110 random ways (SEED=S: in others): do tests notice?
+	$(PY) -m tests.mutants $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
 
 # Needs no working environment, so that a lock that cannot be installed can be made anew. The
 # file is left as it is when nothing changes, and the lock names no place to download from.

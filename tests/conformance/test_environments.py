@@ -32,9 +32,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "long-shots": {"arms": 6},
     "extremes": {"arms": 4},
     "tiny-gaps": {"arms": 4},
+    "shortfalls": {"arms": 4},
     "traps": {"arms": 6, "dim": 4},
     "wilderness": {"dwell": 7},
     "lures": {"early": 20},
+    "echoes": {"loss": 0.2},
 }
 
 
@@ -184,6 +186,10 @@ def test_names_of_its_own_are_kept() -> None:
         ("wilderness", {"dwell": 0}, "dwell"),
         ("lures", {"lures": 0}, "lures"),
         ("lures", {"early": -1}, "early"),
+        ("shortfalls", {"arms": 1}, "arms"),
+        ("shortfalls", {"mean": 1.5}, "mean"),
+        ("echoes", {"loss": 1.0}, "loss"),
+        ("echoes", {"small": 0.0}, "small"),
     ],
 )
 def test_bad_parameters_name_their_field(name: str, parameters: dict[str, Any], field: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handrail.conservative.choice import would_be_safe
 from handrail.conservative.ledger import (
     add,
     need,
@@ -18,6 +19,7 @@ from handrail.conservative.ledger import (
     record_reward,
     record_waived,
 )
+from handrail.conservative.past import martingale, unconfirmed
 from handrail.conservative.schedule import CHECKPOINTS, EVERY_ROUND, next_checkpoint, slack
 from handrail.records import LEDGER, RULES, new_record
 
@@ -129,3 +131,34 @@ def test_rounds_counted_at_once(mean: float, rewards: list[float], held: int) ->
     for field in ("reward", "forgone", "spared"):
         sums = [float(each[field][0] + each[f"{field}_rest"][0]) for each in (one, two)]
         assert sums[0] == pytest.approx(sums[1], rel=1e-15, abs=1e-15)
+
+
+def test_the_rounding_error_of_every_sum_is_part_of_it() -> None:
+    """Kept apart while sums grow; with errors far larger than any that rounding makes."""
+    rules = new_record(RULES, alpha=0.5, confirm=1, clip_zero=0)[0]
+    ledger = new_record(
+        LEDGER,
+        **{"reward": 8.0, "reward_rest": 0.5, "promised": 2.0, "promised_rest": 0.25},
+        **{"waived": 1.0, "waived_rest": 0.125, "rounds": 3, "plays": 1},
+        **{"forgone": 0.5, "forgone_rest": 0.0625, "spared": 1.0, "spared_rest": 0.03125},
+    )[0]
+    assert martingale(rules, ledger, 3.0) == 8.5 - 3.0 + 2.25 + 1.125
+    assert unconfirmed(rules, ledger) == 2.25 + 1.125
+    assert need(rules, ledger, 0.75, 0.75) == 0.5 * (0.5625 + 0.75) - 0.5 * 1.03125
+    rules.confirm = 0
+    assert unconfirmed(rules, ledger) == 0.0
+
+
+def test_what_the_fast_simulator_asks_is_the_sign_of_the_margin() -> None:
+    """past_and_now + alpha mu_l (c - t) - mu_b (s + 1 - alpha t), with T = 10."""
+    for rounds, plays in ((0, 0), (7, 2), (9, 4), (10, 4), (18, 9)):
+        rules = new_record(
+            RULES, alpha=0.25, baseline_lower=0.5, schedule=CHECKPOINTS, checkpoint_every=10
+        )[0]
+        ledger = new_record(LEDGER, rounds=rounds, plays=plays, constant=1, baseline_mean=0.5)[0]
+        now = rounds + 1
+        checkpoint = 10 * math.ceil(now / 10)
+        bar = 0.5 * (plays + 1 - 0.25 * now) - 0.25 * 0.5 * (checkpoint - now)
+        assert would_be_safe(rules, ledger, bar, 0.5)
+        assert would_be_safe(rules, ledger, bar + 0.125, 0.5)
+        assert not would_be_safe(rules, ledger, bar - 0.125, 0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from handrail.conservative.selection import (
     SELECTIONS,
     TWO_STEP,
     awaited,
+    leads,
     most_optimistic,
     select,
 )
@@ -148,3 +150,39 @@ def test_the_first_of_the_largest(values: list[float], skip: int, other: int) ->
     left = [k for k in range(len(values)) if k not in (skip, other)]
     expected = max(left, key=lambda k: values[k], default=-1)
     assert most_optimistic(np.array(values, float), skip, other) == expected
+
+
+def test_a_margin_of_exactly_0_is_safe_for_those_who_do_not_lead() -> None:
+    """The largest safe upper or lower bound, where the leader is not safe."""
+    upper, lower = np.array([0.9, 0.8, 0.7, 0.5]), np.array([0.1, 0.6, 0.65, 0.5])
+    margin = np.array([-0.1, 0.0, 0.0, math.nan])
+    found = {
+        name: select(SELECTIONS[name], upper, lower, margin, 3, 0.5, 0.5, 0)
+        for name in ("two-step", "constrained", "largest-lower", "largest-lower-literal")
+    }
+    wanted = {"two-step": 3, "constrained": 1, "largest-lower": 2, "largest-lower-literal": 2}
+    assert found == wanted
+
+
+@pytest.mark.parametrize("size", [3, 8, 9, 17, 24, 33])
+def test_two_may_be_left_out_wherever_they_stand(size: int) -> None:
+    """The largest of all, and the largest of the others, whatever the size of a vector is."""
+    rng = np.random.default_rng(size)
+    for _ in range(60):
+        upper = rng.permutation(size) / 2.0
+        first, second, third = np.argsort(-upper)[:3]
+        assert most_optimistic(upper, -1) == first
+        assert most_optimistic(upper, int(first)) == second
+        assert most_optimistic(upper, int(first), int(second)) == third
+        assert most_optimistic(upper, int(second), int(first)) == third
+    none = np.full(size, -math.inf)
+    assert most_optimistic(none, -1) == 0
+    assert most_optimistic(none, 0) == 1
+
+
+def test_a_leader_leads_as_long_as_it_would_be_found() -> None:
+    for first, second in ((0.5, 0.4), (0.4, 0.5), (0.5, 0.5)):
+        upper = np.array([first, second])
+        for leader, rival in ((0, 1), (1, 0)):
+            assert bool(leads(upper, leader, rival)) is (most_optimistic(upper, -1) == leader)
+    assert leads(np.array([0.1]), 0, -1)

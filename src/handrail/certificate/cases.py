@@ -1,7 +1,12 @@
 """What `make certify` certifies: a table of cases, most of them made from the catalogue.
 
 A new entry of the catalogue gets its rows by itself. Problems are those that hurt most among the
-ones tried: told a part of the noise, the same algorithms fail on them (the group "controls").
+ones tried: told a part of the noise, the same algorithms fail on them (the group "controls"), and
+with a formula broken they fail as well (the group "broken").
+
+A cut of a width shows as delta^(keep^2) in place of delta: at delta 0.1 a quarter less is 2.7 times
+delta, and what the bound gives away hides it; at delta 0.001 it is 20 times. So bounds are tested
+at small deltas, on many short runs (the group "edges").
 """
 
 from __future__ import annotations
@@ -21,7 +26,10 @@ GROUPS: Final[Mapping[str, str]] = {
     "baseline": "What is known of the baseline",
     "schedules": "Schedules",
     "late": "Late rewards",
+    "use": "Decisions not carried out, arms that come and go, other ranges, doubtful intervals",
+    "edges": "Problems that use up delta",
     "controls": "Controls, which have to fail",
+    "broken": "Broken variants, which have to fail",
 }
 """Names and headings, in the order of the report."""
 
@@ -39,6 +47,10 @@ class Case:
     expected : bool
         Whether the promise has to hold. A control is there to fail: if it does not, what holds
         elsewhere proves nothing.
+    broken : str, optional
+        The variant of `handrail.certificate.broken` that is judged in place of handrail.
+    cut : float, default=0.0
+        What it takes off a width, as a share of it.
     """
 
     group: str
@@ -52,6 +64,8 @@ class Case:
     baseline: str = "known"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = True
+    broken: str = ""
+    cut: float = 0.0
 
 
 _ARMS: Final[tuple[dict[str, Any], ...]] = (
@@ -97,6 +111,112 @@ _SCHEDULES: Final = (
     *("every-round", "adversarial", "every:2", "every:100", "list:10,50,200,500"),
     *("min-gap:20", "gaps:poisson(40)", "gaps:uniform(30,30)"),
 )
+_USE: Final[tuple[dict[str, Any], ...]] = (
+    {"environment": "unanswered", "alpha": 0.1},
+    {"environment": "choices", "alpha": 0.1},
+    {"environment": "unsaid", "alpha": 0.05},
+    {"environment": "fallbacks", "alpha": 0.3},
+    {"environment": "comings", "alpha": 0.3},
+    {"environment": "comings-declared", "alpha": 0.3},
+    {"environment": "shifted", "alpha": 0.3},
+    {"environment": "shifted-clicks", "alpha": 0.2},
+)
+
+_USED: Final = ("CUCB", "CUCB2T", "CLUCB2", "HANDRAIL", "LinHANDRAIL", "GUARD")
+"""One of each kind."""
+
+_FINE: Final[dict[str, Any]] = {"delta": 0.001, "runs": 30_000}
+"""So small a delta shows small cuts, and takes as many runs."""
+_STILL: Final = {"high": 0.0}
+"""Of `loud`: the arms are worth nothing at all."""
+_PAST_ALONE: Final = {"delta_weights": {"estimator": 1e-100, "martingale": 1.0}}
+_NOW_ALONE: Final = {"delta_weights": {"estimator": 1.0, "martingale": 1e-100}}
+"""All of delta for one event: the other's bound is so wide that it is never wrong."""
+_GAPS: Final[dict[str, Any]] = {
+    **{"environment": "loud", "alpha": 0.9, "rounds": 4000, "schedule": "gaps:uniform(500,500)"},
+    **{"delta": 0.1, "runs": 2000},
+}
+"""Gaps of which few are much shorter than most: a quantile that is too large is too large often."""
+_GAPS_ALONE: Final = {"delta_weights": {"estimator": 1e-9, "martingale": 1e-9, "schedule": 1.0}}
+_EDGES: Final[Mapping[str, tuple[str, dict[str, Any], dict[str, Any]]]] = {
+    "wu": (
+        "CUCB",
+        {"environment": "loud", "alpha": 0.3, "rounds": 100, **_FINE},
+        {"arms": 11, **_STILL},
+    ),
+    "arm-mixture": (
+        "CUCB",
+        {"environment": "loud", "alpha": 0.3, "rounds": 300, **_FINE},
+        {"arms": 11, **_STILL, "width": "mixture", "tightest_at": 5.0},
+    ),
+    "kl": (
+        "CUCB",
+        {"environment": "shortfalls", "alpha": 0.3, "rounds": 200, "delta": 0.01, "runs": 3000},
+        {"arms": 11, "mean": 0.01, "baseline_mean": 0.03, "width": "kl"},
+    ),
+    "own-mean": (
+        "CLUCB2",
+        {"environment": "loud", "alpha": 0.3, "rounds": 300, **_FINE},
+        {"arms": 6, **_STILL, "width": "intersection", "tightest_at": 5.0, **_NOW_ALONE},
+    ),
+    "ellipsoid-paper": (
+        "CLUCB",
+        {"environment": "loud", "alpha": 0.3, "rounds": 1000, **_FINE},
+        {"arms": 2, **_STILL, "width": "paper", "ridge": 1.0},
+    ),
+    "determinant": (
+        "CLUCB",
+        {"environment": "loud", "alpha": 0.3, "rounds": 1000, **_FINE},
+        {"arms": 2, **_STILL, "width": "determinant", "ridge": 1.0},
+    ),
+    "psi-paper": (
+        "CUCB2",
+        {"environment": "loud", "alpha": 0.3, "rounds": 100, **_FINE},
+        {"arms": 2, **_STILL, "noise": 100.0, "baseline_mean": 0.5, **_PAST_ALONE},
+    ),
+    "psi-subgaussian": (
+        "CUCB2",
+        {"environment": "loud", "alpha": 0.3, "rounds": 100, **_FINE},
+        {"arms": 2, **_STILL, "cumulative": "subgaussian", **_PAST_ALONE},
+    ),
+    "psi-mixture": (
+        "CUCB2",
+        {"environment": "loud", "alpha": 0.3, "rounds": 300, **_FINE},
+        {"arms": 2, **_STILL, "cumulative": "mixture", "tightest_at": 5.0, **_PAST_ALONE},
+    ),
+    "bernstein": (
+        "CUCB2",
+        {
+            **{"environment": "shortfalls", "alpha": 0.03, "rounds": 10_000},
+            **{"delta": 0.001, "runs": 10_000},
+        },
+        {
+            **{"arms": 301, "baseline_mean": 0.99, "width": "kl", "cumulative": "bernstein"},
+            # An arm's lower bound is close, or a whole reward were held back for the round to come.
+            "delta_weights": {"estimator": 0.001, "martingale": 1.0},
+        },
+    ),
+    "gap-quantile": (
+        "CUCB2T",
+        _GAPS,
+        {"arms": 2, **_STILL, **_GAPS_ALONE},
+    ),
+}
+"""For each bound, who plays what where all of delta is used up, or as much of it as was found."""
+_NOTICED: Final = {
+    "wu": 0.2,
+    "arm-mixture": 0.15,
+    "kl": 0.1,
+    "own-mean": 0.2,
+    "ellipsoid-paper": 0.25,
+    "determinant": 0.2,
+    "psi-paper": 0.25,
+    "psi-subgaussian": 0.25,
+    "psi-mixture": 0.15,
+    "bernstein": 0.25,
+    "gap-quantile": 0.1,
+}
+"""The smallest cut of each that is noticed there, of 10, 15, 20, ... %."""
 
 
 def cases() -> list[Case]:
@@ -114,7 +234,10 @@ def cases() -> list[Case]:
         *_baseline([row for row in conservative if row.past != "oracle"]),
         *_schedules([row for row in conservative if row.schedule == "checkpoints"]),
         *_late(conservative),
+        *_use([row for row in conservative if row.past != "oracle"]),
+        *_edges(),
         *_controls([row for row in conservative if row.past != "oracle"]),
+        *_broken(),
     ]
 
 
@@ -209,3 +332,128 @@ def _controls(rows: list[Algorithm]) -> Iterator[Case]:
         for setting in _LATE[:2]:
             naive = {**setting, "environment": f"{setting['environment']}-naive"}
             yield Case(algorithm=row.name, **{**fail, "runs": 100}, **_SLOW, **naive)
+
+
+def _use(rows: list[Algorithm]) -> Iterator[Case]:
+    slow: dict[str, Any] = {"group": "use", "delta": 0.2, "rounds": 400, "runs": 200}
+    for row in rows:
+        if row.name not in _USED:
+            continue
+        for setting in _USE:
+            comes = setting["environment"].startswith("comings")
+            if comes and row.estimator != "means":
+                continue  # the ellipsoid covers arms that it has not seen; guards know none
+            yield Case(algorithm=row.name, **slow, **setting)
+    yield _doubtful("use")
+
+
+def _doubtful(group: str, **more: Any) -> Case:
+    """An interval that is wrong as often as it may be, and gaps that are short as often."""
+    return Case(
+        group=group,
+        algorithm="GUARD-T",
+        environment="shortfalls",
+        alpha=0.7,
+        delta=0.2,
+        runs=3000,
+        rounds=3000,
+        schedule="gaps:expon(0,1000)",
+        baseline="doubtful:0.19",
+        parameters={
+            "arms": 21,
+            "mean": 0.2,
+            "delta_weights": {"martingale": 0.05, "schedule": 1.0},
+        },
+        **more,
+    )
+
+
+def _edges() -> Iterator[Case]:
+    for name, setting, parameters in _EDGES.values():
+        yield Case(group="edges", algorithm=name, parameters=parameters, **setting)
+    for mistake, (algorithm, setting) in _MISTAKEN.items():
+        if mistake != "long-gap":  # judged on the runs of its quantile
+            yield Case(group="edges", algorithm=algorithm, **setting)
+
+
+_MISTAKEN: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+    "no-union": (
+        "CUCB",
+        {
+            **{"environment": "loud", "alpha": 0.9, "delta": 0.01, "runs": 2000, "rounds": 2000},
+            "parameters": {"arms": 101, **_STILL, "width": "mixture", "tightest_at": 5.0},
+        },
+    ),
+    "no-log-det": (
+        "CLUCB",
+        {
+            **{"environment": "loud", "alpha": 0.3, "delta": 0.01, "runs": 6000, "rounds": 3000},
+            "parameters": {"arms": 2, **_STILL, "width": "determinant", "ridge": 0.01},
+        },
+    ),
+    "upper-end-learned": (
+        "LinHANDRAIL",
+        {
+            **{"environment": "echoes", "alpha": 0.1, "delta": 0.1, "runs": 300, "rounds": 1000},
+            **{"baseline": "interval:0,0.5", "parameters": {"learn_baseline": "mean"}},
+        },
+    ),
+    "lower-end-needed": (
+        "CUCB",
+        {
+            **{"environment": "shortfalls", "alpha": 0.1, "delta": 0.1, "runs": 300},
+            **{"rounds": 3000, "baseline": "interval:0.4,0"},
+            "parameters": {"mean": 0.7},
+        },
+    ),
+    "long-slack": (
+        "CUCB2T",
+        {"environment": "loud", "alpha": 0.85, "delta": 0.1, "runs": 300, "rounds": 300},
+    ),
+    "no-variation": (
+        "CUCB2",
+        {
+            **{"environment": "shortfalls", "alpha": 0.2, "delta": 0.1, "runs": 300},
+            "rounds": 4000,
+            "parameters": {
+                **{"mean": 0.5, "baseline_mean": 0.8, "width": "kl", "cumulative": "bernstein"},
+                **_PAST_ALONE,
+            },
+        },
+    ),
+    "learned": (
+        "GUARD",
+        {
+            **{"environment": "shortfalls", "alpha": 0.3, "delta": 0.2, "runs": 150},
+            **{"rounds": 500, "baseline": "learned"},
+            "parameters": {"mean": 0.3, "baseline_mean": 0.5},
+        },
+    ),
+    "long-gap": (
+        "CUCB2T",
+        {**_GAPS, "parameters": {"arms": 2, **_STILL, **_GAPS_ALONE}},
+    ),
+}
+"""For each mistake, who plays what where it is caught."""
+
+
+def _broken() -> Iterator[Case]:
+    fail: dict[str, Any] = {"group": "broken", "expected": False}
+    for part, (name, setting, parameters) in _EDGES.items():
+        given: dict[str, Any] = {"algorithm": name, "parameters": parameters, "broken": part}
+        yield Case(cut=_NOTICED[part], **given, **fail, **setting)
+    yield _doubtful(**fail, broken="interval-for-free")
+    for mistake, (name, setting) in _MISTAKEN.items():
+        yield Case(algorithm=name, broken=mistake, **fail, **setting)
+    slow: dict[str, Any] = {"delta": 0.2, "rounds": 400, "runs": 200}
+    alphas = {setting["environment"]: setting["alpha"] for setting in _USE}
+    for name, environment, mistake in (
+        ("CUCB", "comings", "no-union-ever"),
+        ("CUCB", "fallbacks", "fallback-twice"),
+        ("CUCB", "shifted", "noise-of-the-range"),
+        ("HANDRAIL", "unanswered", "lost-credited"),
+        ("HANDRAIL", "unsaid", "unsaid-credited"),
+        ("GUARD", "choices", "choice-as-fallback"),
+    ):
+        given = {"algorithm": name, "environment": environment, "alpha": alphas[environment]}
+        yield Case(broken=mistake, **given, **fail, **slow)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +14,10 @@ import numpy as np
 from handrail import checks
 from handrail.certificate.interval import CONFIDENCE, clopper_pearson, verdict
 from handrail.certificate.knowledge import Knowledge, parse_knowledge
-from handrail.certificate.late import LATE
 from handrail.certificate.online import play
 from handrail.certificate.proposer import IN_TURN
 from handrail.certificate.schedules import EVERY_ROUND, Schedule, parse_schedule
+from handrail.certificate.worlds import PLAIN, WORLDS, World
 from handrail.environments.registry import environment_names, make_environment
 from handrail.errors import InputError, nearest
 from handrail.policies.algorithm import Algorithm
@@ -23,8 +25,9 @@ from handrail.policies.catalogue import algorithm as named
 from handrail.records import Floats
 from handrail.simulation.experiment import Experiment
 from handrail.simulation.meter import ROUNDING
-from handrail.simulation.prepare import policy_parameters
-from handrail.simulation.simulate import make_experiment, run_experiment
+from handrail.simulation.prepare import policy_parameters, prepare
+from handrail.simulation.simulate import make_experiment
+from handrail.simulation.stop import Stop
 
 __all__ = ["ROUNDS", "Certificate", "certify"]
 
@@ -32,10 +35,13 @@ ROUNDS: Final = 1000
 """Rounds of a run unless others are asked for."""
 _EVERY: Final = "every:10"
 """The schedule of an algorithm with checkpoints unless another is asked for."""
-_SIMULATED: Final = ("every-round", "every", "min-gap", "gaps", "adversarial")
+_EVERY_ROUND: Final = ("every-round", "adversarial")
+_SIMULATED: Final = (*_EVERY_ROUND, "every", "min-gap", "gaps")
 """Schedules that the simulator measures as promised; after a list it would have to look on."""
 _STREAM: Final = 0xCE27
 """Keeps the numbers of online runs apart from others drawn from the same seed."""
+_DOUBTS: Final = 0xD0B7
+"""The same for whether an interval is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +114,6 @@ def certify(
     rounds: int = ROUNDS,
     parameters: Mapping[str, Any] | None = None,
     workers: int | None = None,
-    progress: bool = False,
 ) -> Certificate:
     """Run an algorithm on independent problems and count the runs that break its promise.
 
@@ -117,9 +122,13 @@ def certify(
     algorithm : str or Algorithm
         A name from the catalogue, or parts put together by hand.
     environment : str
-        One of `handrail.environment_names()`, or one with late rewards: ``late-clicks``,
-        ``late-news`` (delays depend on the reward; treated by the window rule), the same with
-        ``-naive`` (used as they come), ``late-any`` (delays do not depend on the reward).
+        One of `handrail.environment_names()`, or a world in which more happens: rewards come late
+        (``late-clicks``, ``late-news``: delays depend on the reward, treated by the window rule;
+        the same with ``-naive``: used as they come; ``late-any``: delays do not depend on it),
+        decisions are not carried out (``unanswered``, ``unsaid``, ``choices``, ``fallbacks``),
+        arms come and go
+        (``comings``, ``comings-declared``), rewards lie elsewhere than in [0, 1] (``shifted``,
+        ``shifted-clicks``).
     alpha, delta : float
         The promise.
     runs : int, optional
@@ -138,8 +147,6 @@ def certify(
         `proposer`, which otherwise proposes the actions in turn, whatever they are worth.
     workers : int, optional
         Threads; by default one for each core.
-    progress : bool, default=False
-        Whether to show progress on standard error.
 
     Returns
     -------
@@ -167,17 +174,19 @@ def certify(
     for field in ("alpha", "delta"):
         if field in chosen:
             raise InputError(field, "is given twice", "give it once")
-    if environment not in LATE and environment not in environment_names():
-        near = nearest(environment, [*environment_names(), *LATE])
+    if environment not in WORLDS and environment not in environment_names():
+        near = nearest(environment, [*environment_names(), *WORLDS])
         raise InputError("environment", f"{environment!r} is not known", near)
-    late = LATE.get(environment)
-    drawn = environment if late is None else late.environment
-    common = {} if late is None else dict(late.parameters)
+    world = WORLDS.get(environment)
+    drawn = environment if world is None else world.environment
+    common = {} if world is None else dict(world.parameters)
     common |= {"alpha": promise[0], "delta": promise[1], **chosen}
+    simulated = world is None and plan.kind in _SIMULATED
     known = parse_knowledge(baseline)
+    if known.doubt and not simulated:
+        raise InputError("baseline", f"{baseline} is for the simulator alone", "see --baseline")
     if row.estimator == "none":
         common.setdefault("proposer", IN_TURN)
-    simulated = late is None and plan.kind in _SIMULATED
     if simulated:
         common |= known.simulated()
         if row.schedule == "checkpoints":
@@ -185,9 +194,9 @@ def certify(
     size = {"rounds": rounds, "runs": 1, "problems": count, "seed": seed, "points": 1}
     experiment = make_experiment(drawn, [row], common, **size)
     if simulated:
-        smallest = _simulated(experiment, row, plan, workers, progress)
+        smallest = _simulated(experiment, row, plan, known, workers)
     else:
-        smallest = _online(experiment, row, plan, environment, known)
+        smallest = _online(experiment, row, plan, world or PLAIN, known)
     violations = int(np.sum(smallest < -ROUNDING))
     low, high = clopper_pearson(violations, count)
     said = verdict(low, high, promise[1])
@@ -216,7 +225,7 @@ def _plan(row: Algorithm, text: str | None, rounds: int) -> Schedule:
     """Return the schedule, if it is one the algorithm can keep."""
     if row.schedule != "checkpoints":
         plan = EVERY_ROUND if text is None else parse_schedule(text)
-        if plan.kind not in ("every-round", "adversarial"):
+        if plan.kind not in _EVERY_ROUND:
             raise InputError(
                 "schedule",
                 f"{row.name} is checked in every round",
@@ -233,19 +242,48 @@ def _plan(row: Algorithm, text: str | None, rounds: int) -> Schedule:
 
 
 def _simulated(
-    experiment: Experiment, row: Algorithm, plan: Schedule, workers: int | None, progress: bool
+    experiment: Experiment, row: Algorithm, plan: Schedule, known: Knowledge, workers: int | None
 ) -> Floats:
-    """Return the smallest budget that counts of each run, from the compiled simulator."""
-    table = run_experiment(experiment, workers=workers, progress=progress).runs
-    column = "smallest_budget"
-    if row.schedule == "checkpoints" and plan.kind not in ("every-round", "adversarial"):
-        column = "smallest_budget_at_checkpoints"
-    # A run that reached no checkpoint has broken no promise.
-    return np.array([math.inf if low is None else low for low in table.column(column).to_pylist()])
+    """Return the smallest budget that counts of each run, from the compiled simulator.
+
+    Problem by problem and without tables: a promise is tested on many runs of a few rounds.
+    """
+    family = make_environment(experiment.environment, **experiment.parameters)
+    (contender,) = experiment.contenders
+    at_checkpoints = row.schedule == "checkpoints" and plan.kind not in _EVERY_ROUND
+    field = "smallest_at_checkpoints" if at_checkpoints else "smallest"
+    grid = np.array([experiment.rounds])
+    stop = Stop()
+
+    def play_one(index: int) -> float:
+        problem = family.problem(experiment.seed, index)
+        entry = prepare(experiment, contender, problem, index, grid)
+        if known.doubt:
+            chance = np.random.default_rng([_DOUBTS, experiment.seed, index]).random()
+            wrong = known.offsets(float(chance))
+            if wrong is not None:
+                entry = replace(entry, below=wrong[0], above=wrong[1])
+        _, meter, _ = entry.play(0, stop=stop)
+        return float(meter[field][0])  # infinite in a run that reached no checkpoint
+
+    threads = checks.whole("workers", os.cpu_count() or 1 if workers is None else workers)
+    if threads == 1:
+        return np.array([play_one(index) for index in range(experiment.problems)])
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return np.array(list(pool.map(play_one, range(experiment.problems))))
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _online(
-    experiment: Experiment, row: Algorithm, plan: Schedule, environment: str, known: Knowledge
+    experiment: Experiment,
+    row: Algorithm,
+    plan: Schedule,
+    world: World,
+    known: Knowledge,
 ) -> Floats:
     """Return the same from policies that are asked round by round."""
     family = make_environment(experiment.environment, **experiment.parameters)
@@ -263,7 +301,7 @@ def _online(
             schedule=plan,
             alpha=float(experiment.policy["alpha"]),
             rng=np.random.default_rng([_STREAM, experiment.seed, index]),
-            late=LATE.get(environment),
+            world=world,
             knowledge=known,
         )
     return smallest

@@ -10,7 +10,10 @@ from handrail.errors import InputError
 
 __all__ = ["KNOWN", "Knowledge", "parse_knowledge"]
 
-_FORMS: Final = "write known, interval:BELOW,ABOVE or learned"
+_FORMS: Final = "write known, interval:BELOW,ABOVE, doubtful:CHANCE or learned"
+_RIGHT: Final = (0.1, 0.0)
+_WRONG: Final = (0.7, -0.6)
+"""How far a doubtful interval reaches below and above the mean, if it is right and if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +28,30 @@ class Knowledge:
         How far the interval that it is told reaches from the true mean, within [0, 1].
     learned : bool
         Whether it is told nothing and learns the mean from baseline rounds.
+    doubt : float
+        The probability with which the interval that it is told is wrong: far below the mean.
     """
 
     text: str
     below: float = 0.0
     above: float = 0.0
     learned: bool = False
+    doubt: float = 0.0
 
     def simulated(self) -> dict[str, Any]:
         """Return it as parameters of a simulation."""
         if self.learned:
             return {"policy.baseline_mean": "learned"}
+        if self.doubt:
+            told = {"policy.baseline_offsets": list(_RIGHT)}
+            return told | {"policy.baseline_delta": self.doubt}
         if self.below or self.above:
             return {"policy.baseline_offsets": [self.below, self.above]}
         return {}
+
+    def offsets(self, chance: float) -> tuple[float, float] | None:
+        """Return how far a doubtful interval reaches where it is wrong, by a uniform number."""
+        return _WRONG if chance < self.doubt else None
 
     def told(self, mean: float) -> Any:
         """Return it as `baseline_mean` of a policy, where the true mean is this."""
@@ -59,7 +72,9 @@ def parse_knowledge(text: str) -> Knowledge:
     ----------
     text : str
         ``known``: the mean itself. ``interval:BELOW,ABOVE``: an interval that reaches so far below
-        and above it; with ``interval:0,0.1`` the true mean is its lower end. ``learned``: nothing.
+        and above it; with ``interval:0,0.1`` the true mean is its lower end. ``doubtful:CHANCE``:
+        an interval that is wrong with this probability, which is told as `baseline_delta`.
+        ``learned``: nothing.
 
     Returns
     -------
@@ -72,9 +87,15 @@ def parse_knowledge(text: str) -> Knowledge:
     (0.5, 0.7)
     """
     kind, colon, rest = text.strip().partition(":")
-    checks.one_of("baseline", kind, ("known", "interval", "learned"))
-    if (kind == "interval") != bool(colon):
+    checks.one_of("baseline", kind, ("known", "interval", "doubtful", "learned"))
+    if (kind in ("interval", "doubtful")) != bool(colon):
         raise InputError("baseline", f"{text!r} does not say what is known", _FORMS)
+    if kind == "doubtful":
+        try:
+            doubt = checks.share("baseline", float(rest))
+        except ValueError:
+            raise InputError("baseline", f"{rest!r} is no probability", _FORMS) from None
+        return Knowledge(f"doubtful:{doubt:g}", doubt=doubt)
     if kind != "interval":
         return Knowledge(kind, learned=kind == "learned")
     try:

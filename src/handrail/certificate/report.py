@@ -5,12 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from typing import Any, Final
 
 from handrail._version import __version__
+from handrail.certificate.broken import VARIANTS, judge_broken
 from handrail.certificate.cases import GROUPS, Case
 from handrail.certificate.certify import certify
 from handrail.certificate.interval import CONFIDENCE, FALSE_ALARM
@@ -38,6 +39,10 @@ def judge(case: Case, seed: int = 0) -> dict[str, Any]:
     dict
         The certificate's fields, with `group`, `expected` and `as_expected`.
     """
+    if case.broken:
+        sound = {**asdict(case), "broken": "", "cut": 0.0}
+        found = judge_broken(sound, case.broken, case.cut, seed)
+        return found | {"broken": case.broken, "cut": case.cut}
     certificate = certify(
         case.algorithm,
         case.environment,
@@ -55,6 +60,8 @@ def judge(case: Case, seed: int = 0) -> dict[str, Any]:
         "group": case.group,
         "expected": case.expected,
         "as_expected": certificate.holds is case.expected,
+        "broken": "",
+        "cut": 0.0,
     }
     return certificate.as_dict() | more
 
@@ -124,9 +131,9 @@ def judge_all(
 
 
 def _timed(case: Case, seed: int) -> tuple[dict[str, Any], float]:
-    """Return a verdict, and the seconds of processor time it took."""
-    start = time.process_time()
-    return judge(case, seed), time.process_time() - start
+    """Return a verdict, and the seconds of processor time it took, broken copies included."""
+    start = sum(os.times()[:4])
+    return judge(case, seed), sum(os.times()[:4]) - start
 
 
 def _deaf() -> None:
@@ -151,7 +158,7 @@ def line(row: Mapping[str, Any]) -> str:
     if row["as_expected"] and not row["expected"]:
         words = " (as it has to)"
     return (
-        f"{row['algorithm']} on {_problems(row)}, {row['schedule']}, baseline {row['baseline']}: "
+        f"{_who(row)} on {_problems(row)}, {row['schedule']}, baseline {row['baseline']}: "
         f"{row['violations']} of {row['runs']} violated, {_interval(row)}: {row['verdict']}{words}"
     )
 
@@ -200,14 +207,39 @@ def markdown(report: Mapping[str, Any]) -> str:
         if rows:
             table = [f"### {heading}", "", _cells(_COLUMNS), _cells("---" for _ in _COLUMNS)]
             parts.append("\n".join([*table, *map(_row, rows)]))
+    noticed = _noticed(report["certificates"])
+    if noticed:
+        parts.append("\n".join(["### The smallest cut that is noticed", "", *noticed]))
     return "\n\n".join(parts)
+
+
+def _noticed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a table of the bounds: the smallest cut of each that fails, and the shares there."""
+    table = [_cells(("bound", "smallest cut noticed", "violated", "without the cut", "delta"))]
+    table.append(_cells("---" for _ in range(5)))
+    for name, variant in VARIANTS.items():
+        cuts = [row for row in rows if row["broken"] == name and row["verdict"] == "fails"]
+        if not variant.bound or not cuts:
+            continue
+        least = min(cuts, key=lambda row: row["cut"])
+        (whole,) = (row for row in rows if row["group"] == "edges" and _same(row, least))
+        shares = (f"{100 * row['share']:.3g} %" for row in (least, whole))
+        cut = f"{100 * least['cut']:.0f} %"
+        table.append(_cells([variant.description, cut, *shares, f"{100 * least['delta']:g} %"]))
+    return table if len(table) > 2 else []
+
+
+def _same(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two rows are of the same runs, but for what is broken."""
+    fields = ("algorithm", "environment", "alpha", "delta", "schedule", "rounds", "parameters")
+    return all(row[field] == other[field] for field in fields)
 
 
 def _row(row: Mapping[str, Any]) -> str:
     verdict = row["verdict"] if row["as_expected"] else f"**{row['verdict']}**"
     return _cells(
         [
-            row["algorithm"],
+            _who(row),
             _problems(row),
             row["schedule"].replace("every-round", "every round"),
             row["baseline"],
@@ -223,6 +255,16 @@ def _row(row: Mapping[str, Any]) -> str:
 
 def _cells(texts: Any) -> str:
     return f"| {' | '.join(texts)} |"
+
+
+def _who(row: Mapping[str, Any]) -> str:
+    """Return who plays, and what is broken."""
+    if not row["broken"]:
+        return str(row["algorithm"])
+    wrong = VARIANTS[row["broken"]].description
+    return f"{row['algorithm']}, {wrong}" + (
+        f" cut by {100 * row['cut']:.0f} %" if row["cut"] else ""
+    )
 
 
 def _problems(row: Mapping[str, Any]) -> str:

@@ -26,7 +26,9 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         ),
     )
     parser.add_argument("algorithm", metavar="ALGORITHM", nargs="?", help="a catalogue name")
-    parser.add_argument("--environment", metavar="E", help="loud, traps, late-clicks, ...")
+    parser.add_argument(
+        "--environment", metavar="E", help="loud, traps, late-clicks, fallbacks, ..."
+    )
     parser.add_argument("--alpha", type=float, metavar="A", help="share that may be given up")
     parser.add_argument("--delta", type=float, metavar="D", help="probability of a violation")
     parser.add_argument("--runs", type=int, metavar="N", help="default: 100 / delta, rounded up")
@@ -43,7 +45,10 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--baseline",
         metavar="X",
-        help="what is known of its mean: known (default), interval:BELOW,ABOVE or learned",
+        help=(
+            "what is known of its mean: known (default), interval:BELOW,ABOVE, doubtful:CHANCE "
+            "or learned"
+        ),
     )
     parser.add_argument(
         "--param",

@@ -19,7 +19,7 @@ from handrail.environments.problem import FixedProblem
 from handrail.errors import InputError
 from handrail.records import Floats
 
-__all__ = ["Extremes", "LongShots", "Loud", "TinyGaps"]
+__all__ = ["Extremes", "LongShots", "Loud", "Shortfalls", "TinyGaps"]
 
 
 def _drawn(seed: int, index: int, arms: int) -> Floats:
@@ -222,6 +222,51 @@ class TinyGaps:
         if self.better > 0.0:
             means[0] = 0.5 + self.better
         return _arms(means, 0.5, "bernoulli", 0.5)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what determines the problems besides seed and index."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfalls:
+    """Bernoulli arms that are worth about the same, less than alpha leaves of the baseline.
+
+    Parameters
+    ----------
+    arms : int, default=2
+        K, the baseline included; at least 2.
+    mean : float, default=0.9
+        The largest mean of the other arms, which are drawn uniformly from [0.99 mean, mean].
+    baseline_mean : float, default=1.0
+        The baseline's mean.
+
+    Notes
+    -----
+    A bound is crossed by luck, and luck turns. With (1 - alpha) baseline_mean far above the mean,
+    the loss of many plays is on the books before it does, so that nearly every crossing breaks the
+    promise. Near 1 a run of luck shows no variance.
+
+    Examples
+    --------
+    >>> Shortfalls(arms=3, mean=0.6).problem(seed=0, index=0).means.round(3).tolist()
+    [0.596, 0.6, 1.0]
+    """
+
+    arms: int = 2
+    mean: float = 0.9
+    baseline_mean: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        checks.whole("arms", self.arms, least=2, most=100_000)
+        _check_mean("mean", self.mean)
+        _check_mean("baseline_mean", self.baseline_mean)
+
+    def problem(self, seed: int, index: int) -> FixedProblem:
+        """Return a problem, always the same one for the same seed and index."""
+        means = self.mean * (0.99 + 0.01 * _drawn(seed, index, self.arms))
+        return _arms(means, self.baseline_mean, "bernoulli", 0.5)
 
     def describe(self) -> dict[str, Any]:
         """Return what determines the problems besides seed and index."""

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from handrail.environments.bernoulli import Bernoulli
 from handrail.environments.contextual import ContextualLinear
-from handrail.environments.harsh import Extremes, LongShots, Loud, TinyGaps
+from handrail.environments.harsh import Extremes, LongShots, Loud, Shortfalls, TinyGaps
 from handrail.environments.linear import Linear
 from handrail.environments.problem import Environment
 from handrail.environments.ratings import Ratings
-from handrail.environments.traps import Lures, Traps, Wilderness
+from handrail.environments.traps import Echoes, Lures, Traps, Wilderness
 from handrail.errors import InputError, nearest
 
 __all__ = ["environment_names", "make_environment", "parameter_names", "register_environment"]
@@ -32,9 +32,11 @@ _OWN: Final[Mapping[str, Callable[..., Environment]]] = {
     "long-shots": LongShots,
     "extremes": Extremes,
     "tiny-gaps": TinyGaps,
+    "shortfalls": Shortfalls,
     "traps": Traps,
     "wilderness": Wilderness,
     "lures": Lures,
+    "echoes": Echoes,
 }
 _registered: dict[str, Callable[..., Environment]] = {}
 

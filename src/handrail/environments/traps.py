@@ -15,7 +15,7 @@ from handrail.environments.problem import ContextProblem, Contexts, FixedProblem
 from handrail.errors import InputError
 from handrail.records import Floats
 
-__all__ = ["Lures", "Traps", "Wilderness"]
+__all__ = ["Echoes", "Lures", "Traps", "Wilderness"]
 
 _CONTEXTS: Final = 2
 """The streams that features are drawn from, within those of a seed."""
@@ -274,6 +274,82 @@ class Lures:
             theta_bound=math.sqrt(_PAYS**2 + self.lures * _TAKES**2),
             feature_bound=most * math.hypot(1.0 / _PAYS, 1.0 / _TAKES) + 1e-9,
             baseline_lower=self.baseline_mean,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return what determines the problems besides seed and index."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Echoes:
+    """Contexts in which another baseline had the features of what costs a little now.
+
+    Parameters
+    ----------
+    small : float, default=0.3
+        The baseline's mean in every other round.
+    large : float, default=1.0
+        Its mean in the rounds between.
+    loss : float, default=0.15
+        How far the other action is below the baseline, as a share of its mean; up to a hundredth
+        more, from round to round.
+    noise : float, default=0.01
+        Standard deviation of the rewards.
+
+    Notes
+    -----
+    theta = (1, 1). In even rounds the baseline is (small, 0), in odd ones (0, large); the other
+    action is about (1 - loss) times that long, always along the first axis. An interval for the
+    baseline's mean is cut at 1: in odd rounds nothing is in doubt, in even ones much is. Whoever
+    learns the upper end as the mean there takes the first entry of theta for more than it is. All
+    of it is reflected in a plane drawn for each problem.
+
+    Examples
+    --------
+    >>> rounds = Echoes(loss=0.5).problem(seed=0, index=0).contexts(0, 0, 2)
+    >>> rounds.means.round(2).tolist()
+    [[0.3, 0.15], [1.0, 0.5]]
+    """
+
+    small: float = 0.3
+    large: float = 1.0
+    loss: float = 0.15
+    noise: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _check_mean("small", self.small)
+        _check_mean("large", self.large)
+        checks.share("loss", self.loss)
+        checks.positive("noise", self.noise)
+
+    def problem(self, seed: int, index: int) -> ContextProblem:
+        """Return a problem, always the same one for the same seed and index."""
+        mirror = _units(root(seed, PROBLEMS, index), (2,))
+        streams = root(seed, _CONTEXTS, index)
+
+        def contexts(run: int, start: int, stop: int) -> Contexts:
+            odd = np.arange(start, stop) % 2
+            features = np.zeros((odd.size, 2, 2))
+            features[:, 0, 0] = np.where(odd, 0.0, self.small)
+            features[:, 0, 1] = np.where(odd, self.large, 0.0)
+            share = np.empty(odd.size)
+            uniforms(_stream(streams, run), start, share)
+            kept = 1.0 - self.loss - 0.01 * share * (1.0 - self.loss)
+            features[:, 1, 0] = kept * np.where(odd, self.large, self.small)
+            means = features.sum(axis=-1)
+            return Contexts(_reflect(features, mirror), means, np.zeros(odd.size, np.int64))
+
+        return ContextProblem(
+            actions=2,
+            dim=2,
+            contexts=contexts,
+            rewards="gaussian",
+            noise=self.noise,
+            theta_bound=math.sqrt(2.0),
+            feature_bound=max(self.small, self.large) + 1e-9,
+            baseline_lower=min(self.small, self.large),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import takewhile
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 
 from handrail import checks
+from handrail.compiled import UNCOMPILED
 from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS, NOTHING
 from handrail.conservative.choice import (
     ACTION,
@@ -111,6 +112,8 @@ class State:
         self._whole = False
         self._await_checkpoint()
         choice = self.model.decide(given)
+        if UNCOMPILED:  # the interpreter hands NumPy's numbers on, which no event can hold
+            choice = cast(Choice, tuple(np.asarray(each).item() for each in choice))
         action = choice[ACTION]
         if action < 0:
             self._whole = True

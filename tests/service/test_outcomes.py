@@ -1,0 +1,166 @@
+"""What becomes of rewards and fallbacks that come once, again, too late, or for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from handrail.policies.identity import decision_id, parse_id
+from handrail.service.desk import Desk
+from handrail.service.messages import Answer, CreateRequest, DecideRequest, RewardRequest
+from handrail.service.problems import Problem
+from memory_store import MemoryStore
+
+
+def served(script: Callable[[Desk], Awaitable[None]], **more: Any) -> None:
+    """Run a script on a desk with one policy, "shop", over arms 0 and 1; 1 is the baseline."""
+    given: dict[str, Any] = {"baseline_mean": 0.4, "alpha": 0.5, "delta": 0.1, **more}
+    given |= {"arms": 2, "baseline": 1, "reward_range": (0.0, 1.0)}
+    created = CreateRequest(name="shop", algorithm="CUCB", **given)
+
+    async def run() -> None:
+        desk = Desk(MemoryStore())
+        await desk.start()
+        try:
+            await desk.create(created)
+            await script(desk)
+        finally:
+            await desk.stop(10.0)
+
+    asyncio.run(run())
+
+
+async def decide(desk: Desk, wanted: str) -> Answer:
+    """Decide until an action, or the baseline, is played."""
+    for _ in range(20):
+        (answer,) = await desk.decide("shop", [DecideRequest()])
+        if (answer.event == "baseline") is (wanted == "baseline"):
+            return answer
+    raise AssertionError(f"{wanted} was never played")
+
+
+async def reward(desk: Desk, decision: str, value: float) -> str:
+    given = RewardRequest(decision=decision, reward=value)
+    (answer,) = await desk.rewards("shop", [given], batch=True)
+    assert answer.decision == decision
+    return answer.status
+
+
+def test_a_reward_once_again_and_another() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        assert await reward(desk, answer.id, 0.25) == "learned"
+        assert await reward(desk, answer.id, 0.25) == "repeated"
+        assert await reward(desk, answer.id, 0.5) == "conflict"
+        with pytest.raises(Problem) as caught:
+            await desk.rewards("shop", [RewardRequest(decision=answer.id, reward=0.5)])
+        assert (caught.value.status, caught.value.field) == (409, "reward")
+        held = await decide(desk, "baseline")
+        assert await reward(desk, held.id, 0.5) == "ignored"
+
+    served(script)
+
+
+def test_rewards_that_wait_for_their_window() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        assert await reward(desk, answer.id, 0.25) == "waiting"
+        assert await reward(desk, answer.id, 0.25) == "repeated"
+        assert await reward(desk, answer.id, 0.5) == "conflict"
+        other = await decide(desk, "arm")
+        for _ in range(4):
+            await desk.decide("shop", [DecideRequest()])
+        assert await reward(desk, other.id, 0.5) == "late"
+        assert await reward(desk, answer.id, 0.25) == "repeated"
+
+    served(script, window=4, default_reward=0.0)
+
+
+def test_decisions_that_nobody_made() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        identity = parse_id(answer.id)
+        later = decision_id(identity._replace(round=identity.round + 1))
+        first = "1" if identity.policy[0] == "0" else "0"
+        other = decision_id(identity._replace(policy=first + identity.policy[1:]))
+        copied = decision_id(identity._replace(copy="0" * len(identity.copy)))
+        for unknown in (later, other):
+            assert await reward(desk, unknown, 0.5) == "unknown"
+            with pytest.raises(Problem) as caught:
+                await desk.fallback("shop", unknown)
+            assert caught.value.status == 404
+        with pytest.raises(Problem) as caught:
+            await desk.rewards("shop", [RewardRequest(decision=later, reward=0.5)])
+        assert (caught.value.status, caught.value.field) == (404, "decision")
+        assert await reward(desk, answer.id, 0.5) == "learned"
+        assert await reward(desk, copied, 0.5) == "unknown"
+        with pytest.raises(Problem):
+            await desk.fallback("shop", copied)
+
+    served(script)
+
+
+def test_bad_rewards_refuse_the_batch_and_say_which() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        good = RewardRequest(decision=answer.id, reward=0.5)
+        for bad, field in (
+            (RewardRequest(decision=answer.id, reward=1.5), "reward"),
+            (RewardRequest(decision="nonsense", reward=0.5), "decision"),
+        ):
+            with pytest.raises(Problem) as caught:
+                await desk.rewards("shop", [good, bad], batch=True)
+            assert (caught.value.status, caught.value.field) == (422, f"rewards[1].{field}")
+            with pytest.raises(Problem) as caught:
+                await desk.rewards("shop", [bad])
+            assert caught.value.field == field
+        assert await reward(desk, answer.id, 0.5) == "learned"
+
+    served(script)
+
+
+def test_fallbacks() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        held = await decide(desk, "baseline")
+        assert (await desk.fallback("shop", held.id)).status == "ignored"
+        for _ in range(2):  # the second says nothing new
+            said = await desk.fallback("shop", answer.id)
+            assert (said.status, said.decision) == ("baseline", answer.id)
+        assert await reward(desk, answer.id, 0.5) == "ignored"
+        keyed = await decide(desk, "arm")
+        assert await reward(desk, keyed.id, 0.5) == "learned"
+        with pytest.raises(Problem) as caught:
+            await desk.fallback("shop", keyed.id)
+        assert caught.value.status == 409
+        with pytest.raises(Problem) as caught:
+            await desk.fallback("shop", "key:none")
+        assert (caught.value.status, caught.value.field) == (404, "decision")
+
+    served(script)
+
+
+def test_a_fallback_by_the_key_of_its_decision() -> None:
+    async def script(desk: Desk) -> None:
+        for number in range(20):
+            request = DecideRequest(idempotency_key=f"round-{number}")
+            (answer,) = await desk.decide("shop", [request])
+            if answer.event != "baseline":
+                break
+        said = await desk.fallback("shop", f"key:round-{number}")
+        assert (said.status, said.decision) == ("baseline", answer.id)
+
+    served(script)
+
+
+def test_fallbacks_after_the_window() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        for _ in range(4):
+            await desk.decide("shop", [DecideRequest()])
+        assert (await desk.fallback("shop", answer.id)).status == "late"
+
+    served(script, window=4, default_reward=0.0)
