@@ -265,6 +265,8 @@ def test_by_reward() -> None:
         ("CLUCB2", "dim", {}),
         ("LinHANDRAIL", "dim", {}),
         ("LinUCB", "features", {}),
+        ("CUCB-Or", "arms", {}),
+        ("HANDRAIL-Or", "arms", {}),
     ],
 )
 def test_who_cannot_do_without_word(name: str, setting: str, changes: dict[str, Any]) -> None:

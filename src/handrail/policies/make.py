@@ -147,9 +147,10 @@ def make_policy(
         Whether a decision may not have been carried out: its answer was lost, and nobody knows
         what was played instead (see Notes). True: where a `default_reward` is declared,
         `Policy.played` shows that it was; elsewhere its reward does. "by-reward": its reward does
-        although a default is declared; only for guards and multi-armed algorithms whose default is
-        the lowest reward and whose baseline's mean is told. Not for oracles with `dim`; it makes
-        no difference to what UCB and LinUCB promise, which is nothing.
+        although a default is declared; only for guards and multi-armed algorithms, oracles
+        excepted, whose default is the lowest reward and whose baseline's mean is told. True is not
+        for oracles with `dim`; it makes no difference to what UCB and LinUCB promise, which is
+        nothing.
 
     Returns
     -------

@@ -377,9 +377,12 @@ def _check_by_reward(
 
     A row of the lowest reward for an action that nobody played lowers the sum of the rewards and
     its own arm's mean: no bound rises. A linear model carries it over to other actions with either
-    sign, and a baseline's mean that is learned too low makes the need too small.
+    sign, a baseline's mean that is learned too low makes the need too small, and an oracle counts
+    the mean of what was decided, whatever the reward.
     """
     remedy = "leave 'by-reward' out, and say which actions were played (Policy.played)"
+    if algorithm.past == "oracle":
+        raise InputError("confirm", "'by-reward' is not for an oracle", remedy)
     if algorithm.estimator == "linear":
         raise InputError("confirm", "'by-reward' is not for a linear model", remedy)
     if default is None or not units.bounded or default != 0.0:
