@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -65,13 +67,28 @@ def test_one_mean_for_all_contexts_teaches_nothing(name: str) -> None:
     """Unless it is asked for. A mean that every round tells does, as before."""
     constant = _contexts(name, baseline_mean=0.4)
     assert _lesson(constant) == 0
-    assert any("One number is the baseline's mean in every context" in n for n in constant.notes)
+    assert any("the baseline's mean in every context" in note for note in constant.notes)
     assert _lesson(_contexts(name, baseline_mean=np.array(0.4))) == 0
     assert _lesson(_contexts(name, baseline_mean=0.4, learn_baseline="mean")) == 1
     told = _contexts(name)
     assert _lesson(told, baseline_mean=0.4) == 1
     assert not any("every context" in note for note in told.notes)
     assert _lesson(_contexts(name, learn_baseline=False), baseline_mean=0.4) == 0
+
+
+@pytest.mark.parametrize(
+    "mean",
+    [(0.4, 0.4), [0.4, 0.4], np.array([0.4, 0.4]), Fraction(2, 5), Decimal("0.4"), (0.2, 0.4)],
+    ids=["tuple", "list", "array", "fraction", "decimal", "interval"],
+)
+def test_one_mean_teaches_nothing_however_it_is_written(mean: Any) -> None:
+    """Also an interval, of which `baseline_lower` leaves one number here."""
+    constant = _contexts("LinHANDRAILT", baseline_mean=mean, baseline_lower=0.4)
+    assert _lesson(constant) == 0
+    assert any("the baseline's mean in every context" in note for note in constant.notes)
+    assert constant.filled_in["learn_baseline"] is False
+    asked = _contexts("LinHANDRAILT", baseline_mean=mean, baseline_lower=0.4, learn_baseline="mean")
+    assert _lesson(asked) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)

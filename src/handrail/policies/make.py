@@ -127,9 +127,9 @@ def make_policy(
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
         one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
-        where one number is given for all contexts; the mean is then held to be linear in the
-        features like all others). Over fixed arms only the agreed baseline with its agreed mean
-        teaches.
+        where one number or interval is given for all contexts; the mean is then held to be linear
+        in the features like all others). Over fixed arms only the agreed baseline with its agreed
+        mean teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.

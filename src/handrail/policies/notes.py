@@ -63,9 +63,9 @@ def promise_notes(
     if one_for_all(given) and lessons != FROM_REWARDS:
         notes.append(
             Note(
-                "One number is the baseline's mean in every context: where the mean depends on the "
-                "context, rounds of the baseline are credited with what they did not earn; tell "
-                "each round's mean to decide()."
+                "One number or interval is given for the baseline's mean in every context: in a "
+                "context whose mean is another, rounds of the baseline are credited with what they "
+                "did not earn; tell each round's mean to decide()."
             )
         )
     return (*notes, *_missing(algorithm, given, bool(spent), edition), *_lost(given, edition))
