@@ -142,9 +142,18 @@ def test_an_average_given_for_all_contexts_is_not_learned_from() -> None:
         (0.51, {}, False),
         ((0.49, 0.9), {}, True),
         ((0.51, 0.9), {}, False),
-        # Above -1, in units of 2: |(theta, 1)| / 2 <= sqrt(2) / 2 and |(phi, 1)| = sqrt(1.25).
-        (0.58, {"reward_range": (-1.0, 1.0)}, True),
-        (0.59, {"reward_range": (-1.0, 1.0)}, False),
+        # Means are <theta, phi> in the user's units, wherever the range begins.
+        (0.5, {"reward_range": (-1.0, 1.0)}, True),
+        (0.51, {"reward_range": (-1.0, 1.0)}, False),
+        (-0.5, {"reward_range": (-1.0, 1.0)}, True),
+        (-0.51, {"reward_range": (-1.0, 1.0)}, False),
+        ((-0.9, -0.49), {"reward_range": (-1.0, 1.0)}, True),
+        ((-0.9, -0.51), {"reward_range": (-1.0, 1.0)}, False),
+        (0.51, {"mean_range": (-1.0, 1.0), "reward_range": None, "noise": 0.5}, False),
+        (1.5, {"reward_range": (1.0, 2.0)}, False),
+        (1.0, {"reward_range": (1.0, 2.0)}, False),
+        (1.5, {"reward_range": (1.0, 2.0), "theta_bound": 3.0}, True),
+        (1.51, {"reward_range": (1.0, 2.0), "theta_bound": 3.0}, False),
         (5.0, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, True),
         (5.1, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, False),
     ],
@@ -161,7 +170,8 @@ def test_an_impossible_mean_is_refused(
     fixed |= {"features": rows, "baseline": 0, "baseline_mean": mean}
     told: dict[str, Any] = {"features": rows, "baseline": 0, "baseline_mean": mean}
     if name.endswith("-Or"):
-        fixed["true_means"] = told["true_means"] = [0.0, 0.0]
+        lowest = (given["reward_range"] or given["mean_range"])[0]
+        fixed["true_means"] = told["true_means"] = [lowest, lowest]
     before = state(over_contexts)
     if fine:
         handrail.make_policy(name, **fixed)
@@ -178,6 +188,22 @@ def test_an_impossible_mean_is_refused(
             attempt()
         assert caught.value.field == "baseline_mean"
     assert state(over_contexts) == before
+
+
+@pytest.mark.parametrize("range_", [(-0.1, 0.2), (-0.3, 0.7), (-1e6, 3.3), (0.0, 0.3)])
+def test_features_of_0_allow_a_mean_of_0_up_to_rounding(range_: tuple[float, float]) -> None:
+    policy = handrail.make_policy("CLUCB2", **CONTEXTS, feature_bound=1.0, reward_range=range_)
+    rows = [[0.0, 0.0], [0.6, 0.8]]
+    policy.check(features=rows, baseline=0, baseline_mean=0.0)
+    with pytest.raises(InputError, match="0 at most"):
+        policy.check(features=rows, baseline=0, baseline_mean=0.1 * range_[1])
+
+
+def test_a_learned_mean_is_not_held_to_be_impossible() -> None:
+    """Nobody told it: the range alone says that it is 1 at least, and the bound .5 at most."""
+    given = CONTEXTS | {"reward_range": (1.0, 2.0), "feature_bound": 1.0}
+    policy = handrail.make_policy("CLUCB2", **given, baseline_mean="learned")
+    policy.check(features=[[0.3, 0.4], [0.6, 0.8]], baseline=0)
 
 
 def test_an_impossible_mean_of_another_fixed_arm_is_refused() -> None:

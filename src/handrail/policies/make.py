@@ -68,8 +68,8 @@ def make_policy(
     baseline_mean : float, (float, float) or "learned"
         The mean reward of the baseline, likewise; with contexts, its mean given the round's
         context, for which an average over contexts does not stand. Or an interval in which it lies,
-        or "learned": it is unknown, and learned from the rewards of baseline rounds. One above
-        `theta_bound` times the norm of the baseline's features is refused.
+        or "learned": it is unknown, and learned from the rewards of baseline rounds. One that is
+        further from 0 than `theta_bound` times the norm of the baseline's features is refused.
     alpha : float
         The share of the baseline's reward that may be lost, in (0, 1).
     delta : float

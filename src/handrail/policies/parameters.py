@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     features: Floats | None
     feature_bound: float
     theta_bound: float
-    """Of a linear model that a promise rests on; 0 elsewhere."""
+    """Of a linear model that a promise rests on, in the user's units; 0 elsewhere."""
     baseline: int | str | None
     known: Known
     """What is known of the baseline's mean; no mean where every round says it."""
@@ -192,7 +192,7 @@ def settle(
         dim=dim - 1 if linear and units.shifted else dim,
         features=features,
         feature_bound=float(rules["feature_bound"][0]),
-        theta_bound=float(rules["theta_bound"][0]) if algorithm.conservative else 0.0,
+        theta_bound=float(given["theta_bound"]) if linear and algorithm.conservative else 0.0,
         baseline=baseline,
         known=known,
         baseline_lower=float(rules["baseline_lower"][0]),
