@@ -172,6 +172,26 @@ def test_random_gaps_share_delta_and_come_back(tmp_path: Any) -> None:
     assert margin(again) == margin(policy)
 
 
+@pytest.mark.parametrize("rounds", [0, 12])
+@pytest.mark.parametrize(
+    "schedule",
+    [{"checkpoints": [10, 20]}, {"checkpoint_gap": stats.poisson(50)}, {"checkpoint_gap": 30}],
+    ids=["list", "law", "minimum"],
+)
+def test_bad_features_do_not_move_the_next_checkpoint(
+    schedule: dict[str, Any], rounds: int
+) -> None:
+    policy = make("CLUCB2T", "dim", checkpoint_every=None, **schedule)
+    play(policy, rounds)
+    before = policy.to_bytes()
+    for bad in (np.nan, 100.0):
+        with pytest.raises(InputError, match="features"):
+            policy.decide(
+                features=[[0.5, 0.0, 0.0], [bad, 0.0, 0.0]], baseline=0, baseline_mean=0.4
+            )
+        assert policy.to_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
