@@ -78,7 +78,8 @@ def make_policy(
         Sub-Gaussian constant of the noise; (high - low) / 2 by default with `reward_range`.
     reward_range : (float, float)
         Where rewards lie; others are refused. With low != 0 the promise is one on reward above
-        low, and linear models get a constant feature.
+        low, and linear models get a constant feature. A range shorter than 1e-10 of its larger end
+        is refused.
     mean_range : (float, float)
         Where means lie while rewards may lie anywhere, in place of `reward_range`; (0, 1) when
         neither is given.
