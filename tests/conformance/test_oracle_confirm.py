@@ -23,8 +23,11 @@ from oracle.problems import (
     WanderingLinear,
 )
 
-# A window without a default is used here knowingly; its warning is tested in test_late.py.
-pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+# A window without a default, and a default without a window, are used here knowingly; what warns of
+# them is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(window|default_reward) without:handrail.errors.NoGuaranteeWarning"
+)
 
 LOSSY = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5)
 FALLING = Plan(longest=30, at_once=0.5, lost=0.3, closed=0.5, fallen=0.3, choice=0.5, said=0.8)

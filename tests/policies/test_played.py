@@ -17,8 +17,11 @@ import handrail
 from handrail import Decision, InputError, Policy
 from support import FEATURES, make, state
 
-# A window without a default is used here knowingly; its warning is tested in test_late.py.
-pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+# A window without a default, and a default without a window, are used here knowingly; what warns of
+# them is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(window|default_reward) without:handrail.errors.NoGuaranteeWarning"
+)
 
 
 REASONS: Final[tuple[Literal["no-answer", "choice"], ...]] = ("no-answer", "choice")

@@ -142,7 +142,8 @@ def make_policy(
         order of decisions, and need no assumption on delays. Without a window they are used as
         they arrive (see Notes).
     default_reward : float
-        What a missing reward counts as. Without it the round earned the lowest reward, and is
+        What a missing reward counts as: when the window closes or, without a `window`, only where
+        `Policy.close` gives the decision up. Without it the round earned the lowest reward, and is
         never learned from.
     confirm : bool or "by-reward", default=False
         Whether a decision may not have been carried out: its answer was lost, and nobody knows

@@ -74,12 +74,21 @@ def promise_notes(
 def _missing(
     algorithm: Algorithm, given: Mapping[str, Any], spends: bool, edition: int
 ) -> list[Note]:
-    """Say what is believed of rewards that never come, where no default is declared."""
-    # A guard that is told the mean learns nothing: a missing reward counts as the lowest.
-    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
-    if given["default_reward"] is not None or not spends or not (learns or edition == 1):
+    """Say what is believed of rewards that never come, where no default takes their place."""
+    window, default = given["window"], given["default_reward"]
+    if not spends or (window is not None and default is not None):
         return []
-    if given["window"] is None:
+    if default is not None:
+        return [
+            Note(
+                "default_reward without window: the default counts only where close() gives a "
+                "decision up, and rewards that come are used at once, so "
+                f"{algorithm.name} keeps its promise only if neither whether a reward comes nor "
+                "when has to do with the reward; declare a window too",
+                voids=True,
+            )
+        ]
+    if window is None:
         return [
             Note(
                 "Rewards that never come are believed to be missing at random: nothing is learned "
@@ -87,6 +96,10 @@ def _missing(
                 "window and default_reward."
             )
         ]
+    # A guard that is told the mean learns nothing: what is missing then counts as the lowest.
+    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
+    if not learns and edition > 1:
+        return []
     return [
         Note(
             "window without default_reward: rounds whose reward is missing are never learned "
