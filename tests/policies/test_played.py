@@ -105,6 +105,37 @@ def test_reward_then_word() -> None:
     assert taught(policy) == ([1, 0], [1.0, 0.0])
 
 
+@pytest.mark.parametrize("because", REASONS)
+@pytest.mark.parametrize("window", [None, 4])
+def test_a_fallback_takes_word_back(
+    window: int | None, because: Literal["no-answer", "choice"]
+) -> None:
+    """Word that came first changes nothing: clients give it by themselves, and word after is none.
+
+    A baseline round stays one whatever is said of it.
+    """
+    ends = []
+    for said in (True, False):
+        policy = two(default_reward=0.25, window=window, alpha=0.9)
+        decision = second(policy)
+        if said:
+            assert policy.played(decision) == "played"
+        assert policy.fall_back(decision, because) == (
+            "baseline" if because == "no-answer" else "choice"
+        )
+        if because == "choice":
+            assert refused(policy.played, decision, policy=policy).field == "decision"
+            policy.learn(decision, 1.0)
+        for _ in range(4):
+            policy.decide(hold=True)
+        ends.append((ledger(policy), taught(policy), plays(policy)))
+    assert ends[0] == ends[1]
+    policy = two(default_reward=0.25, window=window, baseline_mean="learned")
+    decision = policy.decide(hold=True)
+    assert policy.played(decision) == "played"
+    assert policy.fall_back(decision, because) == "ignored"
+
+
 def test_closed_with_and_without_word() -> None:
     """Said: the default. Not said: nothing, though it is owed for; a reward that waits is gone."""
     policy = two(default_reward=0.25, alpha=0.9)
