@@ -133,6 +133,13 @@ def _lost(given: Mapping[str, Any], edition: int) -> list[Note]:
                 "not to depend on its reward."
             )
         )
+    if isinstance(given["baseline_mean"], str):
+        notes.append(
+            Note(
+                "The baseline's mean is learned from the rounds that are confirmed: who is lost is "
+                "believed not to depend on the user."
+            )
+        )
     if given["baseline_mean"] is not None:
         notes.append(
             Note(
