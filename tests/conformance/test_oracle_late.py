@@ -12,8 +12,11 @@ from oracle.compare import Plan
 from oracle.pair import by_name, missing
 from oracle.problems import Bernoulli, Contexts, LinearArms, Problem
 
-# A window without a default is used here knowingly; its warning is tested in test_late.py.
-pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+# A window without a default, and a default without a window, are used here knowingly; what warns of
+# them is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(window|default_reward) without:handrail.errors.NoGuaranteeWarning"
+)
 
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)

@@ -172,6 +172,26 @@ def test_random_gaps_share_delta_and_come_back(tmp_path: Any) -> None:
     assert margin(again) == margin(policy)
 
 
+@pytest.mark.parametrize("rounds", [0, 12])
+@pytest.mark.parametrize(
+    "schedule",
+    [{"checkpoints": [10, 20]}, {"checkpoint_gap": stats.poisson(50)}, {"checkpoint_gap": 30}],
+    ids=["list", "law", "minimum"],
+)
+def test_bad_features_do_not_move_the_next_checkpoint(
+    schedule: dict[str, Any], rounds: int
+) -> None:
+    policy = make("CLUCB2T", "dim", checkpoint_every=None, **schedule)
+    play(policy, rounds)
+    before = policy.to_bytes()
+    for bad in (np.nan, 100.0):
+        with pytest.raises(InputError, match="features"):
+            policy.decide(
+                features=[[0.5, 0.0, 0.0], [bad, 0.0, 0.0]], baseline=0, baseline_mean=0.4
+            )
+        assert policy.to_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -218,16 +238,32 @@ def test_a_checkpoint_sooner_than_agreed_is_refused() -> None:
     assert state(policy) == before
 
 
+class Early(stats.rv_continuous):  # type: ignore[misc]
+    """Half of the gaps are 10 rounds and half 100, shifted by 50 and called like scipy's normal."""
+
+    def _cdf(self, x: Any) -> Any:
+        return np.where(x < -40.0, 0.0, np.where(x < 50.0, 0.5, 1.0))
+
+    def _ppf(self, q: Any) -> Any:
+        return np.where(q < 0.5, -40.0, 50.0)
+
+
 @pytest.mark.parametrize(
     "law",
     [
         stats.poisson,
+        Early(name="norm")(loc=50),
+        stats.rv_discrete(name="poisson", values=([10, 20], [0.5, 0.5]))(),
+        type(stats.norm)(name="norm", a=-10.0, b=10.0)(50, 5),
         stats.poisson([50, 60]),
         stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5])),
         stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5]))(),
         stats.poisson(-5),
     ],
-    ids=["unfrozen", "two", "custom", "frozen custom", "impossible"],
+    ids=[
+        *("unfrozen", "called norm", "called poisson", "cut off", "two", "custom"),
+        *("frozen custom", "impossible"),
+    ],
 )
 def test_laws_that_could_not_be_saved_are_refused(law: Any) -> None:
     with pytest.raises(InputError) as caught:

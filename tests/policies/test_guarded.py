@@ -95,6 +95,27 @@ def test_a_population_mean_is_asked_about_policies() -> None:
     assert (ledger["plays"][0], ledger["rewards"][0], ledger["reward"][0]) == (1, 1, 1.0)
 
 
+@pytest.mark.parametrize("name", ["policy", "baseline", "production"])
+def test_a_population_mean_is_asked_about_policies_whatever_the_baseline_is_called(
+    name: str,
+) -> None:
+    """The policy earns 0 and the baseline .5: as many rounds are the policy's as are paid for.
+
+    Called "policy" like the proposal, the baseline once stood for it: all 200 were the policy's.
+    """
+    safe = Guarded(Script(*["bad"] * 200), watch(baseline=name), population=True)
+    budget = 0.0
+    for _ in range(200):
+        action = safe.select()
+        assert safe.decision is not None
+        assert action == (name if safe.decision.event == "baseline" else "bad")
+        earned = 0.0 if action == "bad" else 0.5
+        budget += earned - (1 - ALPHA) * 0.5
+        safe.update(action, earned)
+        assert budget >= -1e-9
+    assert safe.guard._state.model.ledger["plays"][0] == 40
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match="has no update") as caught:
         Guarded(type("Half", (), {"select": lambda self: 0})(), watch())

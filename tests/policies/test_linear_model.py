@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -65,13 +67,28 @@ def test_one_mean_for_all_contexts_teaches_nothing(name: str) -> None:
     """Unless it is asked for. A mean that every round tells does, as before."""
     constant = _contexts(name, baseline_mean=0.4)
     assert _lesson(constant) == 0
-    assert any("One number is the baseline's mean in every context" in n for n in constant.notes)
+    assert any("the baseline's mean in every context" in note for note in constant.notes)
     assert _lesson(_contexts(name, baseline_mean=np.array(0.4))) == 0
     assert _lesson(_contexts(name, baseline_mean=0.4, learn_baseline="mean")) == 1
     told = _contexts(name)
     assert _lesson(told, baseline_mean=0.4) == 1
     assert not any("every context" in note for note in told.notes)
     assert _lesson(_contexts(name, learn_baseline=False), baseline_mean=0.4) == 0
+
+
+@pytest.mark.parametrize(
+    "mean",
+    [(0.4, 0.4), [0.4, 0.4], np.array([0.4, 0.4]), Fraction(2, 5), Decimal("0.4"), (0.2, 0.4)],
+    ids=["tuple", "list", "array", "fraction", "decimal", "interval"],
+)
+def test_one_mean_teaches_nothing_however_it_is_written(mean: Any) -> None:
+    """Also an interval, of which `baseline_lower` leaves one number here."""
+    constant = _contexts("LinHANDRAILT", baseline_mean=mean, baseline_lower=0.4)
+    assert _lesson(constant) == 0
+    assert any("the baseline's mean in every context" in note for note in constant.notes)
+    assert constant.filled_in["learn_baseline"] is False
+    asked = _contexts("LinHANDRAILT", baseline_mean=mean, baseline_lower=0.4, learn_baseline="mean")
+    assert _lesson(asked) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,9 +142,18 @@ def test_an_average_given_for_all_contexts_is_not_learned_from() -> None:
         (0.51, {}, False),
         ((0.49, 0.9), {}, True),
         ((0.51, 0.9), {}, False),
-        # Above -1, in units of 2: |(theta, 1)| / 2 <= sqrt(2) / 2 and |(phi, 1)| = sqrt(1.25).
-        (0.58, {"reward_range": (-1.0, 1.0)}, True),
-        (0.59, {"reward_range": (-1.0, 1.0)}, False),
+        # Means are <theta, phi> in the user's units, wherever the range begins.
+        (0.5, {"reward_range": (-1.0, 1.0)}, True),
+        (0.51, {"reward_range": (-1.0, 1.0)}, False),
+        (-0.5, {"reward_range": (-1.0, 1.0)}, True),
+        (-0.51, {"reward_range": (-1.0, 1.0)}, False),
+        ((-0.9, -0.49), {"reward_range": (-1.0, 1.0)}, True),
+        ((-0.9, -0.51), {"reward_range": (-1.0, 1.0)}, False),
+        (0.51, {"mean_range": (-1.0, 1.0), "reward_range": None, "noise": 0.5}, False),
+        (1.5, {"reward_range": (1.0, 2.0)}, False),
+        (1.0, {"reward_range": (1.0, 2.0)}, False),
+        (1.5, {"reward_range": (1.0, 2.0), "theta_bound": 3.0}, True),
+        (1.51, {"reward_range": (1.0, 2.0), "theta_bound": 3.0}, False),
         (5.0, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, True),
         (5.1, {"reward_range": (0.0, 10.0), "theta_bound": 10.0}, False),
     ],
@@ -144,7 +170,8 @@ def test_an_impossible_mean_is_refused(
     fixed |= {"features": rows, "baseline": 0, "baseline_mean": mean}
     told: dict[str, Any] = {"features": rows, "baseline": 0, "baseline_mean": mean}
     if name.endswith("-Or"):
-        fixed["true_means"] = told["true_means"] = [0.0, 0.0]
+        lowest = (given["reward_range"] or given["mean_range"])[0]
+        fixed["true_means"] = told["true_means"] = [lowest, lowest]
     before = state(over_contexts)
     if fine:
         handrail.make_policy(name, **fixed)
@@ -161,6 +188,22 @@ def test_an_impossible_mean_is_refused(
             attempt()
         assert caught.value.field == "baseline_mean"
     assert state(over_contexts) == before
+
+
+@pytest.mark.parametrize("range_", [(-0.1, 0.2), (-0.3, 0.7), (-1e6, 3.3), (0.0, 0.3)])
+def test_features_of_0_allow_a_mean_of_0_up_to_rounding(range_: tuple[float, float]) -> None:
+    policy = handrail.make_policy("CLUCB2", **CONTEXTS, feature_bound=1.0, reward_range=range_)
+    rows = [[0.0, 0.0], [0.6, 0.8]]
+    policy.check(features=rows, baseline=0, baseline_mean=0.0)
+    with pytest.raises(InputError, match="0 at most"):
+        policy.check(features=rows, baseline=0, baseline_mean=0.1 * range_[1])
+
+
+def test_a_learned_mean_is_not_held_to_be_impossible() -> None:
+    """Nobody told it: the range alone says that it is 1 at least, and the bound .5 at most."""
+    given = CONTEXTS | {"reward_range": (1.0, 2.0), "feature_bound": 1.0}
+    policy = handrail.make_policy("CLUCB2", **given, baseline_mean="learned")
+    policy.check(features=[[0.3, 0.4], [0.6, 0.8]], baseline=0)
 
 
 def test_an_impossible_mean_of_another_fixed_arm_is_refused() -> None:

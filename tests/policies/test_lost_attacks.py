@@ -143,6 +143,41 @@ def test_unreported_answers_do_not_lower_a_learned_mean(name: str) -> None:
     assert min(lowest(_learned, True, name)) >= -EXACT
 
 
+def _answers(rng: np.random.Generator, name: str, selective: bool, default: bool) -> float:
+    """Baseline .9 for half of the users and .1 for the others, the other action .25 for all.
+
+    Of the baseline's answers 45 % are lost: anybody's, or 90 % of those to its better half.
+    """
+    told: dict[str, Any] = {"window": 5, "default_reward": 0.0} if default else {}
+    policy = two(name, "learned", confirm=True, **told)
+    budget, least = 0.0, 0.0
+    for _ in range(4000):
+        decision = ask(policy)
+        better, usual = rng.random() < 0.5, decision.event == "baseline"
+        budget += (0.5 if usual else 0.25) - 0.45
+        least = min(least, budget)
+        share = (0.9 if better else 0.0) if selective else 0.45
+        if usual and rng.random() < share:
+            continue
+        if default:
+            assert policy.played(decision) == "played"
+        mean = (0.9 if better else 0.1) if usual else 0.25
+        policy.learn(decision, float(rng.random() < mean))
+    return least
+
+
+@pytest.mark.parametrize("default", [True, False])
+@pytest.mark.parametrize("name", ["GUARD", "HANDRAIL"])
+def test_a_learned_mean_is_that_of_the_users_who_are_not_lost(name: str, default: bool) -> None:
+    """Nobody can see that the others differ: it is believed, and noted."""
+    assert max(lowest(_answers, name, True, default)) < -20.0
+    assert min(lowest(_answers, name, False, default)) >= -EXACT
+    belief = "who is lost is believed not to depend on the user"
+    assert any(belief in note for note in two(name, "learned", confirm=True).notes)
+    assert not any(belief in note for note in two(name, "learned").notes)
+    assert not any(belief in note for note in two(name, 0.5, confirm=True).notes)
+
+
 # ---------------------------------------------------------------- users differ
 
 

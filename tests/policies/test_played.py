@@ -17,8 +17,11 @@ import handrail
 from handrail import Decision, InputError, Policy
 from support import FEATURES, make, state
 
-# A window without a default is used here knowingly; its warning is tested in test_late.py.
-pytestmark = pytest.mark.filterwarnings("ignore:window without:handrail.errors.NoGuaranteeWarning")
+# A window without a default, and a default without a window, are used here knowingly; what warns of
+# them is tested in test_late.py.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(window|default_reward) without:handrail.errors.NoGuaranteeWarning"
+)
 
 
 REASONS: Final[tuple[Literal["no-answer", "choice"], ...]] = ("no-answer", "choice")
@@ -100,6 +103,37 @@ def test_reward_then_word() -> None:
     assert policy.played(decision) == "played"
     assert (summed(policy), plays(policy), policy.pending) == ((1, 1.0), [1, 0], 0)
     assert taught(policy) == ([1, 0], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("because", REASONS)
+@pytest.mark.parametrize("window", [None, 4])
+def test_a_fallback_takes_word_back(
+    window: int | None, because: Literal["no-answer", "choice"]
+) -> None:
+    """Word that came first changes nothing: clients give it by themselves, and word after is none.
+
+    A baseline round stays one whatever is said of it.
+    """
+    ends = []
+    for said in (True, False):
+        policy = two(default_reward=0.25, window=window, alpha=0.9)
+        decision = second(policy)
+        if said:
+            assert policy.played(decision) == "played"
+        assert policy.fall_back(decision, because) == (
+            "baseline" if because == "no-answer" else "choice"
+        )
+        if because == "choice":
+            assert refused(policy.played, decision, policy=policy).field == "decision"
+            policy.learn(decision, 1.0)
+        for _ in range(4):
+            policy.decide(hold=True)
+        ends.append((ledger(policy), taught(policy), plays(policy)))
+    assert ends[0] == ends[1]
+    policy = two(default_reward=0.25, window=window, baseline_mean="learned")
+    decision = policy.decide(hold=True)
+    assert policy.played(decision) == "played"
+    assert policy.fall_back(decision, because) == "ignored"
 
 
 def test_closed_with_and_without_word() -> None:
@@ -268,6 +302,8 @@ def test_by_reward() -> None:
         ("CLUCB2", "dim", {}),
         ("LinHANDRAIL", "dim", {}),
         ("LinUCB", "features", {}),
+        ("CUCB-Or", "arms", {}),
+        ("HANDRAIL-Or", "arms", {}),
     ],
 )
 def test_who_cannot_do_without_word(name: str, setting: str, changes: dict[str, Any]) -> None:

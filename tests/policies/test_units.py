@@ -51,6 +51,23 @@ def test_without_a_range_rewards_may_lie_anywhere_and_means_may_not() -> None:
     assert wide.decide().upper == pytest.approx(12.0)
 
 
+@pytest.mark.parametrize("field", ["reward_range", "mean_range"])
+@pytest.mark.parametrize("range_", [(1e17, 1e17 + 16), (-1e12 - 1, -1e12), (1e9, 1e9 + 0.05)])
+def test_a_range_of_a_few_numbers_is_refused(field: str, range_: tuple[float, float]) -> None:
+    """Its means would be rounded to its ends: 1e17 + 8 is 1e17."""
+    given: dict[str, Any] = {"reward_range": None, "noise": 0.5, "baseline_mean": range_[0]}
+    with pytest.raises(InputError, match="too short") as caught:
+        make("CUCB2", "arms", **given | {field: range_})
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("range_", [(1e9, 1e9 + 1), (-1e9 - 1, -1e9), (-1e-9, 0.0), (0, 5e-5)])
+def test_a_short_range_far_from_0_is_taken(range_: tuple[float, float]) -> None:
+    middle = 0.5 * (range_[0] + range_[1])
+    policy = make("CUCB2", "arms", reward_range=range_, baseline_mean=middle)
+    assert policy._settings.known.low == pytest.approx(0.5, abs=1e-6)
+
+
 def test_noise_is_half_the_range_unless_given() -> None:
     assert make("CUCB2", "arms", reward_range=(0.0, 8.0))._state.model.rules["noise"][0] == 0.5
     given = make("CUCB2", "arms", reward_range=(0.0, 8.0), noise=2.0)

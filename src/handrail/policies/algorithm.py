@@ -25,7 +25,7 @@ PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 WHERE_TOLD: Final = "where told"
-"""A preset of `learn_baseline`: "mean", but nothing where one number stands for all contexts."""
+"""A preset of `learn_baseline`: "mean", but nothing where one mean stands for all contexts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,12 +153,9 @@ def _inner_dim(given: Mapping[str, Any]) -> int:
 
 
 def one_for_all(given: Mapping[str, Any]) -> bool:
-    """Say whether one number is given as the baseline's mean in all contexts."""
+    """Say whether one number or interval is given for the baseline's mean in all contexts."""
     mean = given["baseline_mean"]
-    number = isinstance(mean, int | float | np.number) or (
-        isinstance(mean, np.ndarray) and mean.ndim == 0
-    )
-    return given["dim"] is not None and number
+    return given["dim"] is not None and mean is not None and not isinstance(mean, str)
 
 
 def _few_arms(features: Any) -> bool:

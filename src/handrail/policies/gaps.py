@@ -150,10 +150,10 @@ def plain_gap(gap: Any) -> Any:
         name, args, kwds = gap["law"], gap.get("args", ()), gap.get("kwds", {})
     elif not hasattr(gap, "ppf"):
         return gap
-    elif not hasattr(gap, "kwds"):  # not frozen: no numbers yet
-        return {"law": None}
+    elif not hasattr(gap, "kwds") or not _is_scipys(gap.dist):
+        return {"law": None}  # not frozen: no numbers yet; or its name means another law
     else:
-        name, args, kwds = getattr(gap.dist, "name", None), gap.args, gap.kwds
+        name, args, kwds = gap.dist.name, gap.args, gap.kwds
     try:
         return {
             "law": name,
@@ -162,6 +162,14 @@ def plain_gap(gap: Any) -> Any:
         }
     except TypeError:  # parameters that are arrays: many laws at once
         return {"law": None}
+
+
+def _is_scipys(family: Any) -> bool:
+    """Say whether a family of laws is the one that scipy.stats has under its name."""
+    from scipy import stats
+
+    known: Any = getattr(stats, getattr(family, "name", None) or "", None)
+    return type(family) is type(known) and (family.a, family.b) == (known.a, known.b)
 
 
 class Schedule:

@@ -11,7 +11,9 @@ from handrail.policies.policy import Policy
 
 __all__ = ["Guarded"]
 
-_MINE: Final = "policy"
+_MINE: Final = ("policy", "proposed policy")
+"""What the wrapped policy is called where the guard is asked about policies; the second where the
+baseline has the first name: a proposal of the baseline's name is the baseline."""
 _THEIRS: Final = "baseline"
 _NOT_GIVEN: Final[Any] = object()
 
@@ -94,11 +96,12 @@ class Guarded:
         proposal = self.policy.select(*_given(context))
         names: dict[str, Any] = {"proposal": proposal, "baseline": chosen}
         if self._population:
-            names = {"proposal": _MINE, "baseline": self.guard.parameters.get("baseline", _THEIRS)}
+            theirs = self.guard.parameters.get("baseline", _THEIRS)
+            names = {"proposal": _MINE[theirs == _MINE[0]], "baseline": theirs}
         self.decision = self.guard.decide(**names, baseline_mean=baseline_mean)
         if not self._population:
             return self.decision.action
-        return proposal if self.decision.action == _MINE else chosen
+        return chosen if self.decision.event == "baseline" else proposal
 
     def update(
         self,

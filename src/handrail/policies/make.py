@@ -68,8 +68,8 @@ def make_policy(
     baseline_mean : float, (float, float) or "learned"
         The mean reward of the baseline, likewise; with contexts, its mean given the round's
         context, for which an average over contexts does not stand. Or an interval in which it lies,
-        or "learned": it is unknown, and learned from the rewards of baseline rounds. One above
-        `theta_bound` times the norm of the baseline's features is refused.
+        or "learned": it is unknown, and learned from the rewards of baseline rounds. One that is
+        further from 0 than `theta_bound` times the norm of the baseline's features is refused.
     alpha : float
         The share of the baseline's reward that may be lost, in (0, 1).
     delta : float
@@ -78,7 +78,8 @@ def make_policy(
         Sub-Gaussian constant of the noise; (high - low) / 2 by default with `reward_range`.
     reward_range : (float, float)
         Where rewards lie; others are refused. With low != 0 the promise is one on reward above
-        low, and linear models get a constant feature.
+        low, and linear models get a constant feature. A range shorter than 1e-10 of its larger end
+        is refused.
     mean_range : (float, float)
         Where means lie while rewards may lie anywhere, in place of `reward_range`; (0, 1) when
         neither is given.
@@ -127,9 +128,9 @@ def make_policy(
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
         one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
-        where one number is given for all contexts; the mean is then held to be linear in the
-        features like all others). Over fixed arms only the agreed baseline with its agreed mean
-        teaches.
+        where one number or interval is given for all contexts; the mean is then held to be linear
+        in the features like all others). Over fixed arms only the agreed baseline with its agreed
+        mean teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.
@@ -141,15 +142,17 @@ def make_policy(
         order of decisions, and need no assumption on delays. Without a window they are used as
         they arrive (see Notes).
     default_reward : float
-        What a missing reward counts as. Without it the round earned the lowest reward, and is
+        What a missing reward counts as: when the window closes or, without a `window`, only where
+        `Policy.close` gives the decision up. Without it the round earned the lowest reward, and is
         never learned from.
     confirm : bool or "by-reward", default=False
         Whether a decision may not have been carried out: its answer was lost, and nobody knows
         what was played instead (see Notes). True: where a `default_reward` is declared,
         `Policy.played` shows that it was; elsewhere its reward does. "by-reward": its reward does
-        although a default is declared; only for guards and multi-armed algorithms whose default is
-        the lowest reward and whose baseline's mean is told. Not for oracles with `dim`; it makes
-        no difference to what UCB and LinUCB promise, which is nothing.
+        although a default is declared; only for guards and multi-armed algorithms, oracles
+        excepted, whose default is the lowest reward and whose baseline's mean is told. True is not
+        for oracles with `dim`; it makes no difference to what UCB and LinUCB promise, which is
+        nothing.
 
     Returns
     -------

@@ -63,9 +63,9 @@ def promise_notes(
     if one_for_all(given) and lessons != FROM_REWARDS:
         notes.append(
             Note(
-                "One number is the baseline's mean in every context: where the mean depends on the "
-                "context, rounds of the baseline are credited with what they did not earn; tell "
-                "each round's mean to decide()."
+                "One number or interval is given for the baseline's mean in every context: in a "
+                "context whose mean is another, rounds of the baseline are credited with what they "
+                "did not earn; tell each round's mean to decide()."
             )
         )
     return (*notes, *_missing(algorithm, given, bool(spent), edition), *_lost(given, edition))
@@ -74,12 +74,21 @@ def promise_notes(
 def _missing(
     algorithm: Algorithm, given: Mapping[str, Any], spends: bool, edition: int
 ) -> list[Note]:
-    """Say what is believed of rewards that never come, where no default is declared."""
-    # A guard that is told the mean learns nothing: a missing reward counts as the lowest.
-    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
-    if given["default_reward"] is not None or not spends or not (learns or edition == 1):
+    """Say what is believed of rewards that never come, where no default takes their place."""
+    window, default = given["window"], given["default_reward"]
+    if not spends or (window is not None and default is not None):
         return []
-    if given["window"] is None:
+    if default is not None:
+        return [
+            Note(
+                "default_reward without window: the default counts only where close() gives a "
+                "decision up, and rewards that come are used at once, so "
+                f"{algorithm.name} keeps its promise only if neither whether a reward comes nor "
+                "when has to do with the reward; declare a window too",
+                voids=True,
+            )
+        ]
+    if window is None:
         return [
             Note(
                 "Rewards that never come are believed to be missing at random: nothing is learned "
@@ -87,6 +96,10 @@ def _missing(
                 "window and default_reward."
             )
         ]
+    # A guard that is told the mean learns nothing: what is missing then counts as the lowest.
+    learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
+    if not learns and edition > 1:
+        return []
     return [
         Note(
             "window without default_reward: rounds whose reward is missing are never learned "
@@ -118,6 +131,13 @@ def _lost(given: Mapping[str, Any], edition: int) -> list[Note]:
             Note(
                 "A decision counts only if it is said to be played; that it is said is believed "
                 "not to depend on its reward."
+            )
+        )
+    if isinstance(given["baseline_mean"], str):
+        notes.append(
+            Note(
+                "The baseline's mean is learned from the rounds that are confirmed: who is lost is "
+                "believed not to depend on the user."
             )
         )
     if given["baseline_mean"] is not None:

@@ -155,6 +155,8 @@ class Outcomes:
         whom the baseline may earn less than its mean: where one mean stands for all users, a
         choice earns what it earns, or nothing. Where every round tells its own mean, both reasons
         make a baseline round. A fallback is refused once a reward of its round has come.
+        It takes back that the action was played, and that is refused after it: clients say by
+        themselves that what they handed out was played, before their caller may know better.
 
         UCB and LinUCB then await the reward of the baseline's action, and learn nothing where they
         do not know it: without a baseline, or with `dim`.

@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     features: Floats | None
     feature_bound: float
     theta_bound: float
-    """Of a linear model that a promise rests on; 0 elsewhere."""
+    """Of a linear model that a promise rests on, in the user's units; 0 elsewhere."""
     baseline: int | str | None
     known: Known
     """What is known of the baseline's mean; no mean where every round says it."""
@@ -192,7 +192,7 @@ def settle(
         dim=dim - 1 if linear and units.shifted else dim,
         features=features,
         feature_bound=float(rules["feature_bound"][0]),
-        theta_bound=float(rules["theta_bound"][0]) if algorithm.conservative else 0.0,
+        theta_bound=float(given["theta_bound"]) if linear and algorithm.conservative else 0.0,
         baseline=baseline,
         known=known,
         baseline_lower=float(rules["baseline_lower"][0]),
@@ -377,9 +377,12 @@ def _check_by_reward(
 
     A row of the lowest reward for an action that nobody played lowers the sum of the rewards and
     its own arm's mean: no bound rises. A linear model carries it over to other actions with either
-    sign, and a baseline's mean that is learned too low makes the need too small.
+    sign, a baseline's mean that is learned too low makes the need too small, and an oracle counts
+    the mean of what was decided, whatever the reward.
     """
     remedy = "leave 'by-reward' out, and say which actions were played (Policy.played)"
+    if algorithm.past == "oracle":
+        raise InputError("confirm", "'by-reward' is not for an oracle", remedy)
     if algorithm.estimator == "linear":
         raise InputError("confirm", "'by-reward' is not for a linear model", remedy)
     if default is None or not units.bounded or default != 0.0:

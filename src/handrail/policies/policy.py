@@ -233,6 +233,7 @@ class Policy(Logged):
 
     def check_standing(self) -> None:
         """Refuse what was agreed at the start if no round could be; files need no second look."""
+        self._settings.units.check_length()
         if self._standing is not None:
             check_possible(self._settings, self._standing)
 

@@ -175,20 +175,27 @@ def _truth(settings: Settings, true_means: ArrayLike | None, actions: int) -> Fl
 
 
 def check_possible(settings: Settings, given: Round) -> None:
-    """Refuse a baseline mean that |theta| <= B rules out: <theta, phi_b> <= B |phi_b|."""
-    if settings.theta_bound == 0.0 or given.floor == 0.0:
+    """Refuse a baseline mean that |theta| <= B rules out: |<theta, phi_b>| <= B |phi_b|.
+
+    In the user's units: with the constant feature of a shifted range, B and |phi_b| allow more.
+    """
+    units = settings.units
+    if settings.theta_bound == 0.0 or settings.known.learned:
+        return
+    if not units.shifted and given.floor == 0.0:
         return
     rows = settings.features if given.features is None else given.features
     assert rows is not None
-    row = rows[given.baseline]
+    row = units.bare(rows[given.baseline])
     with np.errstate(all="ignore"):  # features that are too long are refused later, and NaN too
         most = settings.theta_bound * math.sqrt(row.dot(row))
-    if given.floor > most * (1.0 + _ROUNDING):
-        outward = settings.units.outward
+    nearly = most + _ROUNDING * (most + units.scale)
+    low, high = units.outward(given.floor), units.outward(given.mean)
+    if low > nearly or high < -nearly:
+        mean, end = (low, f"{most:g} at most") if low > nearly else (high, f"{-most:g} at least")
         raise InputError(
             "baseline_mean",
-            f"{outward(given.floor):g} is impossible: theta_bound and the baseline's features "
-            f"allow {outward(most):g} at most",
+            f"{mean:g} is impossible: theta_bound and the baseline's features allow {end}",
             "declare the theta_bound that the model really has",
         )
 

@@ -104,11 +104,12 @@ class State:
         number = self.round + 1
         self._check_present(given)
         due = self.due()
-        if due:
-            # Settling changes the state: bad features must be found before, not by the model.
+        if due or self.settings.schedule is not None:
+            # Settling what is due and awaiting a checkpoint change the state: bad features must be
+            # found before, not by the model.
             check_features(self.settings, given)
-            for each in due:
-                self.settle(each)
+        for each in due:
+            self.settle(each)
         self._whole = False
         self._await_checkpoint()
         choice = self.model.decide(given)

@@ -16,6 +16,9 @@ __all__ = ["Units", "make_units"]
 
 _ROUNDING: Final = 1e-12
 """By how much of the range a value that was computed may miss it; it is then taken as the end."""
+_SHORTEST: Final = 1e-10
+"""Least length of a range, as a share of its larger end: a value in it is then rounded by 1.2e-6 of
+the length at most. (1e9, 1e9 + 1) is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,16 @@ class Units:
         """Derive what every round asks for."""
         object.__setattr__(self, "scale", self.high - self.low)
         object.__setattr__(self, "shifted", self.low != 0.0)
+
+    def check_length(self) -> None:
+        """Refuse a range in which floating point tells too few values apart."""
+        if self.scale < _SHORTEST * max(abs(self.low), abs(self.high)):
+            raise InputError(
+                "reward_range" if self.bounded else "mean_range",
+                f"[{self.low:.17g}, {self.high:.17g}] is too short for where it lies: floating "
+                "point tells few values in it apart",
+                "subtract a constant from all rewards and means",
+            )
 
     def inward(self, value: float) -> float:
         """Turn a reward or a mean into inner units."""

@@ -59,9 +59,10 @@ class World:
         """Draw a mean that the bound on theta allows; a row too short for any is made longer."""
         mean, bound = self.mean(), float(self._given["theta_bound"])
         least = float(self._given.get("baseline_lower", self.low))
-        if bound * np.linalg.norm(row) < least:
+        if bound * np.linalg.norm(row) < max(least, -self.high):
             row *= (self.feature_bound or 1.0) / np.linalg.norm(row)
-        return min(mean, max(least, bound * float(np.linalg.norm(row))))
+        reach = bound * float(np.linalg.norm(row))
+        return max(min(max(mean, -reach), reach), least)
 
     def round(self) -> dict[str, Any]:
         """Draw the arguments of one `decide`."""
