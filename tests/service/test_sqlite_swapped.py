@@ -38,6 +38,13 @@ def rename_all_away(path: Path, _: Path) -> None:
         beside(path, ending).rename(beside(path, ending + ".old"))
 
 
+def move_and_link(path: Path, copy: Path) -> None:
+    """Move the file to another folder, and leave a link to it: its write-ahead log stays."""
+    moved = copy.parent / "moved.db"
+    path.rename(moved)
+    path.symlink_to(moved)
+
+
 def empty_wal(path: Path, _: Path) -> None:
     beside(path, "-wal").write_bytes(b"")
 
@@ -64,7 +71,7 @@ def documented_before(path: Path, copy: Path) -> None:
     copy_over(path, copy)
 
 
-KEEPS = [remove_wal, remove_both, rename_over, rename_all_away]
+KEEPS = [remove_wal, remove_both, rename_over, rename_all_away, move_and_link]
 """What leaves the pages that the store has open as they were."""
 LOSES = [empty_wal, cut_wal, new_wal, copy_over, documented_before]
 Swap = Callable[[Path, Path], None]

@@ -76,7 +76,7 @@ class Files:
     Parameters
     ----------
     path : Path
-        The database file; a connection has its write-ahead log open.
+        The database file, no link to it; a connection has its write-ahead log open.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,7 +133,8 @@ class Files:
         found: list[_Seen | None] = []
         for name in self._names:
             try:
-                seen = os.stat(name)  # noqa: PTH116  a third of the time of Path's
+                # The name was no link when it was opened: a link to the file is another name.
+                seen = os.lstat(name)  # a third of the time of Path's
                 found.append((seen.st_dev, seen.st_ino, seen.st_size))
             except OSError:
                 found.append(None)
