@@ -368,7 +368,8 @@ class Desk:
         batch, last = self._gather()
         self._busy = time.monotonic()
         self._used = set()
-        if not self._check(batch):
+        due = time.monotonic() - self._checked >= TRY_SECONDS
+        if (last or due) and not self._check(batch):
             return False
         # Who only looks is served apart: also while nothing can be written.
         for changes in (True, False):
@@ -389,18 +390,17 @@ class Desk:
         return not last and self.broken is None
 
     def _check(self, batch: list[Task]) -> bool:
-        """Look at the files every second, whoever asks for whatever; return whether to go on.
+        """Look at the files, whoever asks for whatever; return whether to go on.
 
         A transaction looks by itself when it is committed. Without one it is to be known soon, too.
         """
-        if time.monotonic() - self._checked >= TRY_SECONDS:
-            self._checked = time.monotonic()
-            try:
-                self._store.check()
-            except StoreBroken as error:
-                self._break(batch, error)
-                self._answer(batch)
-                return False
+        self._checked = time.monotonic()
+        try:
+            self._store.check()
+        except StoreBroken as error:
+            self._break(batch, error)
+            self._answer(batch)
+            return False
         return True
 
     def _gather(self) -> tuple[list[Task], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,17 @@ from handrail.files import beside, sync_folder
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import Migration, missing, newest
 
-__all__ = ["WAIT_SECONDS", "Files", "check_file", "connect", "copy_to", "make_file", "migrate"]
+__all__ = [
+    "RESCUED",
+    "WAIT_SECONDS",
+    "Files",
+    "check_file",
+    "check_rescued",
+    "connect",
+    "copy_to",
+    "make_file",
+    "migrate",
+]
 
 APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 """What SQLite notes in the file's head, so that nobody takes it for another program's."""
@@ -22,9 +33,28 @@ APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 WAIT_SECONDS: Final = 5.0
 """How long to wait for another process that writes."""
 
+RESCUED: Final = ".rescued-"
+"""What is put behind the file's name, with a random number, for what a server rescued."""
+
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD: Final = 100
 _APPLICATION_AT: Final = 68
+
+
+def check_rescued(path: Path) -> None:
+    """Refuse to serve a file while something lies beside it that a server rescued.
+
+    The file at this name is not the one that was served: whoever swapped it has to choose.
+    """
+    # Not what SQLite leaves beside such a file when it is looked at.
+    rescued = re.compile(f"{re.escape(path.name + RESCUED)}[0-9a-f]{{8}}(\\.wal)?")
+    found = sorted(each for each in path.parent.iterdir() if rescued.fullmatch(each.name))
+    if found:
+        raise InputError(
+            "database",
+            f"{found[0]} holds what a server had when {path} was swapped under it",
+            "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
+        )
 
 
 def check_file(path: Path, field: str = "database") -> None:
@@ -104,20 +134,19 @@ class Files:
             return f"{name} was cut off or written over under the server"
         return None
 
-    def leave(self, rescued: bool) -> None:
+    def leave(self, name: Path | None) -> None:
         """Take the write-ahead log away from a file that is not its own.
 
         SQLite would move its pages into that file when it is opened next. Where they are in no
-        other place it gets another name.
+        other place it gets this name.
         """
         file, log = self._look()
         if self._compare(0, file, None) is None or self._compare(1, log, 0) is not None:
             return
-        name = Path(self._names[1])
-        if rescued:
-            name.unlink()
+        if name is None:
+            Path(self._names[1]).unlink()
         else:
-            name.rename(beside(name))
+            Path(self._names[1]).rename(name)
         Path(f"{self._names[0]}-shm").unlink(missing_ok=True)
 
     def resize(self) -> None:
