@@ -15,7 +15,7 @@ from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE, missing
 from handrail.service.store.open import is_postgres, open_store, sqlite_path
 from handrail.service.store.protocol import HeadRow
-from handrail.service.store.sqlite_file import check_file, connect, copy_to
+from handrail.service.store.sqlite_file import check_file, check_only_name, connect, copy_to
 from handrail.service.store.sqlite_rows import SqliteReader
 
 __all__ = ["Backup", "back_up", "restore"]
@@ -87,12 +87,14 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         raise InputError("database", "is PostgreSQL, which has its own backups", "use pg_restore")
     source, target = Path(os.path.realpath(backup)), sqlite_path(database)
     check_file(source, "backup")
+    check_only_name(source, "backup")
     if source == target:
         raise InputError("backup", "is the database itself", "name another file")
     if not target.parent.is_dir():
         raise InputError("database", f"{target.parent} is no folder", "make it first")
     if target.exists():
         check_file(target)
+        check_only_name(target)
     lock = ServerLock(target)
     try:
         with replacing(target) as part:

@@ -16,6 +16,7 @@ from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable
 from handrail.service.store.sqlite import SqliteStore, judge
 from handrail.service.store.sqlite_file import (
     check_file,
+    check_only_name,
     check_rescued,
     connect,
     make_file,
@@ -110,6 +111,7 @@ def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
             raise InputError("database", f"{path.parent} is no folder", "make it first")
         make_file(path, SQLITE)
     check_file(path)
+    check_only_name(path)
     lock = ServerLock(path) if exclusive else None
     try:
         if exclusive:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from handrail.errors import InputError
-from handrail.files import beside, sync_folder
+from handrail.files import beside, parts, sync_folder
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import Migration, missing, newest
 
@@ -20,6 +20,7 @@ __all__ = [
     "WAIT_SECONDS",
     "Files",
     "check_file",
+    "check_only_name",
     "check_rescued",
     "connect",
     "copy_to",
@@ -54,6 +55,25 @@ def check_rescued(path: Path) -> None:
             "database",
             f"{found[0]} holds what a server had when {path} was swapped under it",
             "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
+        )
+
+
+def check_only_name(path: Path, field: str = "database") -> None:
+    """Refuse a file that has another name as well.
+
+    The lock and SQLite's own files go by the name: under another one a tool would not see a
+    server's write-ahead log, and write past it.
+    """
+    if path.stat().st_nlink > 1:
+        for part in parts(path):  # the name under which it was made
+            with contextlib.suppress(OSError):
+                if part.samefile(path):
+                    part.unlink()
+    if path.stat().st_nlink > 1:
+        raise InputError(
+            field,
+            f"{path} has another name as well",
+            "remove the other hard link, or copy the file if no server has it",
         )
 
 
