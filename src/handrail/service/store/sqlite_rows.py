@@ -23,6 +23,17 @@ _SEQS: Final = (1 << SEQ_BITS) - 1
 _ROW: Final = "seq, round, body, hash"
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
+# From the first event of one policy to the first one of the next, not over all events.
+_OWNERLESS: Final = f"""
+    WITH RECURSIVE found(number) AS (
+        SELECT min(id) >> {SEQ_BITS} FROM events
+        UNION ALL
+        SELECT (SELECT min(id) FROM events WHERE id >= (number + 1) << {SEQ_BITS}) >> {SEQ_BITS}
+        FROM found WHERE number IS NOT NULL
+    )
+    SELECT number FROM found
+    WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM policies) ORDER BY number
+"""
 PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
 """Bytes of a row besides its body: the hash, its place, the index."""
@@ -98,6 +109,11 @@ class SqliteReader:
             return []
         found = self._connection.execute("SELECT policy, seq, hash FROM heads ORDER BY policy")
         return list(map(HeadRow._make, found))
+
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+        found = self._connection.execute(_OWNERLESS)
+        return [number for (number,) in found]
 
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
