@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from handrail.errors import InputError
 from handrail.files import replacing, sync_folder
-from handrail.service.chain import START, link
+from handrail.service.chain import START, link, lost
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE, missing
 from handrail.service.store.open import is_postgres, open_store, sqlite_path
@@ -130,17 +130,16 @@ def _check_target(path: Path, target: Path) -> None:
 
 
 def _copy(path: Path, part: Path, note: bool) -> Backup:
-    """Copy a file and check the copy; note where its logs end, or compare with what was noted."""
+    """Copy a file and check the copy, also by what it notes itself; note where its logs end."""
     with contextlib.closing(connect(path, "ro")) as original:
         copy_to(original, part)
     with contextlib.closing(connect(part)) as copy:
         missing(SQLITE, int(copy.execute("PRAGMA user_version").fetchone()[0]))  # is not too new
         policies = dict(copy.execute("SELECT number, name FROM policies"))
         heads = _heads(copy, policies)
+        _compare(SqliteReader(copy), snapshots=note)
         if note:
             _note(copy, heads)
-        else:
-            _compare(copy)
         events = sum(head.seq for head in heads.values())
     return Backup(part, len(policies), events, part.stat().st_size)
 
@@ -158,14 +157,20 @@ def _note(copy: sqlite3.Connection, heads: dict[int, HeadRow]) -> None:
     copy.execute("COMMIT")
 
 
-def _compare(copy: sqlite3.Connection) -> None:
-    """Refuse a copy that lost what it noted."""
-    reader = SqliteReader(copy)
-    for name, seq, hash in reader.noted():
-        policy = reader.find(name)
-        found = [] if policy is None else reader.events(policy.number, seq - 1, 1)
-        if not found or (found[0].seq, found[0].hash) != (seq, hash):
-            raise _wrong(f"event {seq} of {name!r} is not in the copy, which noted it")
+def _compare(reader: SqliteReader, snapshots: bool) -> None:
+    """Refuse a copy that lost what it noted, and a database that lost events before a snapshot.
+
+    A copy is put back whatever its snapshots say: it may be all there is.
+    """
+    for head in reader.noted():
+        policy = reader.find(head.policy)
+        if policy is None:
+            raise _wrong(f"heads of {head.policy!r} were noted, and there is no such policy")
+        for said in lost(reader, policy, [head], []):
+            raise _wrong(said)
+    for policy in reader.policies() if snapshots else []:
+        for said in lost(reader, policy, [], reader.snapshots(policy.number)):
+            raise _wrong(said)
 
 
 def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> dict[int, HeadRow]:

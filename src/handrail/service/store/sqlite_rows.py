@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from handrail.errors import InputError
 from handrail.service.store.migrations import SEQ_BITS
 from handrail.service.store.protocol import (
     HeadRow,
@@ -107,8 +108,21 @@ class SqliteReader:
             "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'"
         ).fetchone():
             return []
-        found = self._connection.execute("SELECT policy, seq, hash FROM heads ORDER BY policy")
-        return list(map(HeadRow._make, found))
+        try:
+            found = self._connection.execute(
+                "SELECT policy, seq, hash FROM heads ORDER BY policy"
+            ).fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            raise _no_heads(str(error)) from error  # it has other columns
+        heads = list(map(HeadRow._make, found))
+        for policy, seq, hash_ in heads:
+            if not (isinstance(policy, str) and isinstance(seq, int) and isinstance(hash_, bytes)):
+                raise _no_heads("it holds values of another type")
+            if seq < 1 or len(hash_) != 32:
+                raise _no_heads(f"event {seq} of {policy!r} with a hash of {len(hash_)} bytes")
+        return heads
 
     def ownerless(self) -> list[int]:
         """Return the numbers under which there are events and no policy."""
@@ -135,6 +149,12 @@ class SqliteReader:
             f"SELECT {_ROW} FROM events WHERE {where}", values
         ).fetchone()
         return None if found is None else Row._make(found)
+
+
+def _no_heads(reason: str) -> InputError:
+    return InputError(
+        "heads", f"the table of noted heads is malformed: {reason}", "restore a backup"
+    )
 
 
 class SqliteWriter(SqliteReader):
