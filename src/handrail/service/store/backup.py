@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from handrail.errors import InputError
-from handrail.files import replacing, sync_folder
+from handrail.files import parts, replacing, sync_folder
 from handrail.service.chain import START, link, lost
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE, missing
@@ -97,6 +97,9 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         check_only_name(target)
     lock = ServerLock(target)
     try:
+        for left in parts(target):  # by a restore that was killed: nobody else has the lock
+            _remove_beside(left)
+            left.unlink(missing_ok=True)
         with replacing(target) as part:
             done = _copy(source, part, note=False)._replace(path=target)
             _settle(target)
@@ -110,13 +113,33 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
 
 
 def _settle(target: Path) -> None:
-    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next."""
+    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next.
+
+    All of its pages have to be in the file first, unless that is damaged.
+    """
     if target.exists():
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(target)) as old:
-            old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # the last one to close it
-    for ending in ("-wal", "-shm", "-journal"):  # of a file that is damaged, or of none
-        target.with_name(target.name + ending).unlink(missing_ok=True)
+        try:
+            with contextlib.closing(connect(target)) as old:
+                old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # replays a journal
+                busy = old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            busy = 0
+        if busy:
+            raise InputError(
+                "database",
+                f"{target} is being read by another process, and nothing was replaced",
+                "wait until it is done, or end it",
+            )
+    _remove_beside(target)
     sync_folder(target.parent)
+
+
+def _remove_beside(path: Path) -> None:
+    """Remove what SQLite puts beside a file."""
+    for ending in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def _check_target(path: Path, target: Path) -> None:
