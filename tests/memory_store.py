@@ -54,6 +54,9 @@ class MemoryTransaction:
     def noted(self) -> list[HeadRow]:
         return []
 
+    def ownerless(self) -> list[int]:
+        return sorted({*self.content.logs} - {*self.content.names.values()})
+
     def keyed(self, policy: int, key: str) -> Row | None:
         found = self.content.kept.get((policy, key))
         if found is None:

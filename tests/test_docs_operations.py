@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -150,3 +151,30 @@ def test_the_commands(
     (shown,) = re.findall(r"^```text\n(== front-page\n.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     real, _, _ = said["audit"].partition("\n\n")
     assert without_moments(real) == without_moments(shown)
+
+
+def test_the_key_to_be_rotated_is_picked_by_its_role(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is said in its label, its policy or those of others; a revoked one is over."""
+    database = ["--database", str(tmp_path / "keys.db")]
+
+    def create(*options: str) -> str:
+        assert main(["keys", "create", *options, *database]) == 0
+        return capfd.readouterr().out.split("_")[1]
+
+    create("--role", "read", "--label", "who looks at each reward -")
+    create("--role", "decide", "--policy", "reward")
+    assert main(["keys", "revoke", create("--role", "reward"), *database]) == 0
+    wanted = create("--role", "reward", "--label", "the nightly job", "--expires", "90d")
+    capfd.readouterr()
+    assert main(["keys", "list", *database]) == 0
+    (picks,) = re.findall(r"^OLD=\$\(handrail keys list \| (.*)\)$", TEXT, re.MULTILINE)
+    done = subprocess.run(
+        ["sh", "-c", picks],
+        input=capfd.readouterr().out,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [wanted]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["beside", "replacing", "sync_folder", "write"]
+__all__ = ["beside", "parts", "replacing", "sync_folder", "write"]
 
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
@@ -62,6 +63,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def beside(path: Path) -> Path:
     """Return the name of a new temporary file in the same folder."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def parts(path: Path) -> list[Path]:
+    """Return the temporary files of this one that are there: in use, or left by a kill."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    return [each for each in path.parent.iterdir() if name.fullmatch(each.name)]
 
 
 def sync_folder(folder: Path) -> None:

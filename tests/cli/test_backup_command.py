@@ -235,6 +235,52 @@ def test_the_write_ahead_log_of_what_was_there_goes_with_it(database: Path, tmp_
     assert counts(database) == [20, 5]
 
 
+READS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM events").fetchone()
+print("reads", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_is_only_in_the_write_ahead_log_is_not_lost_to_a_reader(
+    database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """While somebody reads, its pages cannot be moved into the file: then nothing is done."""
+    monkeypatch.setattr("handrail.service.store.sqlite_file.WAIT_SECONDS", 0.2)
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    with child(GROWN, database) as killed:
+        assert line(killed) == "grown"
+        killed.kill()
+        killed.wait()
+    with child(READS, database) as reads:
+        assert line(reads) == "reads"
+        assert restore(out, database) == 2
+        assert "is being read" in capsys.readouterr().err
+        reads.kill()
+        reads.wait()
+    assert counts(database) == [60, 5]
+    assert not list(tmp_path.glob(".*"))
+    assert restore(out, database) == 0
+    assert counts(database) == [20, 5]
+
+
+def test_what_a_restore_that_was_killed_left_is_removed(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    left, others = tmp_path / ".log.db.0123abcd.part", tmp_path / ".other.db.0123abcd.part"
+    for path in (left, left.with_name(f"{left.name}-journal"), others):
+        path.write_text("half")
+    assert restore(out, database) == 0
+    assert list(tmp_path.glob(".*")) == [others]
+
+
 def test_a_damaged_file_is_replaced(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "copy.db"
     assert back_up(database, out) == 0

@@ -260,10 +260,10 @@ def _lost_now(rng: np.random.Generator, policy: Policy, chosen: bool) -> float:
     """
     rows = np.eye(2)
     varies = policy.actions is None
-    given = {"features": rows, "baseline": 0, "baseline_mean": 0.5} if varies else {}
+    told: dict[str, Any] = {"features": rows, "baseline": 0, "baseline_mean": 0.5}
     budget, least, plays = 0.0, 0.0, 0
     for _ in range(300):
-        decision = policy.decide(**given)
+        decision = policy.decide(**told) if varies else policy.decide()
         if decision.event == "baseline":
             budget += 0.05
             continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from handrail.service.audit import Audit
 from handrail.service.heads import read_heads
 from handrail.service.review import Review, Reviewed
 from handrail.service.sources import DatabaseSource, FileSource, open_source
+from handrail.service.store.backup import back_up
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import HeadRow, Row
 from handrail.service.transfer import export_log, import_log
@@ -115,6 +118,33 @@ def test_a_policy_that_is_gone() -> None:
         list(review)
         assert review.gone == gone
         assert review.holds == (not gone)
+
+
+@pytest.mark.parametrize("events", ["", "DELETE FROM events WHERE policy = 1"])
+def test_a_policy_that_is_gone_from_a_copy(
+    events: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The copy itself noted its heads; events that are left are of no policy."""
+    kept = tmp_path / "copy.db"
+    store = open_store(str(tmp_path / "log.db"))
+    for name in ("p", "q"):
+        Writer(store, request(name, "CUCB2", "arms", alpha=0.6, baseline_mean=0.3), 1).play(3)
+    store.close()
+    back_up(str(tmp_path / "log.db"), kept)
+    assert main(["audit", str(kept)]) == 0
+    with contextlib.closing(sqlite3.connect(kept, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM policies WHERE number = 1")
+        connection.execute(events)
+    capfd.readouterr()
+    assert main(["audit", str(kept)]) == 1
+    said = capfd.readouterr().out
+    assert "WRONG: heads of 'p' were noted, and there is no such policy" in said
+    left = "WRONG: there are events of policy number 1, and there is no such policy"
+    assert (left in said) == (not events)
+    assert main(["audit", str(kept), "--policy", "q"]) == 0  # others are not looked for
+    with contextlib.closing(sqlite3.connect(kept, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE heads")
+    assert main(["audit", str(kept)]) == (0 if events else 1)
 
 
 # -- the log before the fork -----------------------------------------------------------------------

@@ -149,6 +149,33 @@ def test_who_has_seen_an_id_can_guess_no_other() -> None:
         assert book.seq == before
 
 
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("wrong", [{"reward": 3.0}, {"decision": "none"}])
+def test_what_was_played_is_taken_where_the_reward_is_refused(
+    batch: bool, wrong: dict[str, Any]
+) -> None:
+    """Else word would depend on rewards: nobody says again what was said with a bad one."""
+    store = MemoryStore()
+    created = request("p", "HANDRAIL", "arms", alpha=0.9, window=50, default_reward=0.0)
+    Writer(store, created, seed=3).play(30, rewards=False)
+    with store.writing() as log:
+        session = Session(log, Shelf(10), Limits(), FIRST + 10**9, shared=False)
+        book = session.book("p")
+        number = next(iter(book.policy._state.open))
+        id = book.policy.waiting_id(number)
+        assert id is not None
+        given: dict[str, Any] = {"decision": id, "reward": 1.0, **wrong}
+        told = [RewardRequest(**given)]
+        with pytest.raises(InputError):  # an id of `played` that is none refuses it all
+            outcomes.reward_all(session, book, told, batch, played=[id, "none"])
+        assert not book.policy.said_played(number)
+        with pytest.raises(InputError) as caught:
+            outcomes.reward_all(session, book, told, batch, played=[id])
+        assert caught.value.field == ("rewards[0]." if batch else "") + next(iter(wrong))
+        assert book.policy.said_played(number)
+        assert book.policy.waiting_reward(number) is None
+
+
 def test_every_event_says_whose_key_caused_it() -> None:
     store = MemoryStore()
     shelf = Shelf(10)

@@ -16,6 +16,7 @@ from handrail.service.limits import Limits
 from handrail.service.messages import ArmRequest, CreateRequest, DecideRequest
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf
+from handrail.service.store.backup import back_up, restore
 from handrail.service.store.open import open_store
 from memory_store import MemoryStore
 
@@ -174,12 +175,28 @@ def test_an_arm_is_named_by_its_index_in_one_way(arm: str) -> None:
         assert commands.retire_arm(session, book, "1") == 1
 
 
-def test_a_file_with_two_names_is_not_served(tmp_path: Path) -> None:
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_file_with_two_names_is_opened_by_nobody(tmp_path: Path, exclusive: bool) -> None:
+    """SQLite's own files go by the name: a tool would write past a server's."""
+    path, other = tmp_path / "log.db", tmp_path / "other.db"
+    open_store(str(path)).close()
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(handrail.InputError, match="another name"):
+            open_store(str(name), exclusive=exclusive)
+        with pytest.raises(handrail.InputError, match="another name"):
+            back_up(str(name), tmp_path / "copy.db")
+        with pytest.raises(handrail.InputError, match="another name"):
+            restore(name, str(tmp_path / "new.db"))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log.db", "other.db"]
+    other.unlink()
+    open_store(str(path), exclusive=exclusive).close()
+
+
+def test_the_name_under_which_a_file_was_made_is_not_another_one(tmp_path: Path) -> None:
+    """Who makes a file gives it its name before he takes away the first one, and may be killed."""
     path = tmp_path / "log.db"
     open_store(str(path)).close()
-    (tmp_path / "other.db").hardlink_to(path)
-    for name in ("log.db", "other.db"):
-        with pytest.raises(handrail.InputError, match="another name"):
-            open_store(str(tmp_path / name), exclusive=True)
-    (tmp_path / "other.db").unlink()
+    (tmp_path / ".log.db.0123abcd.part").hardlink_to(path)
     open_store(str(path), exclusive=True).close()
+    assert not list(tmp_path.glob(".*"))

@@ -124,6 +124,37 @@ def test_an_audit_names_a_damaged_snapshot(snapped: tuple[MemoryStore, SnapshotR
     )
 
 
+def test_a_snapshot_that_does_not_fit_its_log_is_a_finding(
+    snapped: tuple[MemoryStore, SnapshotRow], caplog: pytest.LogCaptureFixture
+) -> None:
+    store, good = snapped
+    log = store.content.logs[1]
+    other = good._replace(hash=bytes(32))
+    for length, snapshot, place, reason in (
+        (len(log), other, good.seq, "is of another event"),
+        (
+            good.seq - 1,
+            good,
+            None,
+            f"taken after event {good.seq}: its tail is lost",
+        ),
+        (len(log), good._replace(body=b""), good.seq, "is damaged"),
+        (len(log), good._replace(body=b"\1" + good.body[1:]), good.seq, "is damaged"),
+    ):
+        (found,) = Audit("p", snapshots=[snapshot]).run(log[:length]).findings
+        assert found.seq == place
+        assert reason in found.reason
+        caplog.clear()
+        content = MemoryStore()
+        content.content.names["p"], content.content.logs[1] = 1, log[:length]
+        content.content.pictures[1] = [snapshot]
+        with content.reading() as reader:
+            assert load(reader, 1).saved == 0
+        (line,) = caplog.records
+        assert line.levelname == "ERROR"
+        assert "'p'" in line.getMessage()
+
+
 def test_snapshots_of_the_release_before_are_passed_over(
     snapped: tuple[MemoryStore, SnapshotRow], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -193,13 +224,17 @@ def database(tmp_path: Path) -> Path:
 def test_a_rotten_event_before_the_snapshot_stops_its_policy(
     database: Path, rotten: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    back_up(str(database), database.with_name("copy.db"))
+    put_back(database.with_name("copy.db"), str(database))  # with heads of its own
     change(database, rotten)
+    caplog.set_level(logging.INFO, "handrail.service")
 
     async def story() -> None:
         store = open_store(str(database), exclusive=True)
         desk = Desk(store)
         await desk.start()
-        await eventually(lambda: desk.damaged == 1)
+        await eventually(lambda: "some do not follow their hashes" in caplog.text)
+        assert desk.damaged == 1
         assert await status(desk, "bad") == 503
         assert await status(desk, "good") == 200
         assert desk.ready
@@ -209,6 +244,7 @@ def test_a_rotten_event_before_the_snapshot_stops_its_policy(
     asyncio.run(story())
     assert "the log of 'bad' is damaged: event " in caplog.text
     assert "'good'" not in caplog.text
+    assert "no such policy" not in caplog.text
 
 
 def test_sound_logs_are_left_alone_while_they_grow(
@@ -256,6 +292,102 @@ def test_a_copy_notes_where_its_logs_end(
     assert main(["audit", str(database)]) == 1
     with pytest.raises(InputError, match="event 20 of 'good'"):
         put_back(copy, str(database))
+
+
+CUT = "DELETE FROM events WHERE policy = 2 AND seq > 15"
+NO_SNAPSHOTS = "DELETE FROM snapshots"
+
+
+@pytest.mark.parametrize("known", ["heads", "snapshots"])
+def test_a_lost_tail_of_which_the_database_knows(
+    database: Path,
+    tmp_path: Path,
+    known: str,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """By the heads of the copy it was restored from, or by a snapshot of a later event."""
+    copy = tmp_path / "copy.db"
+    back_up(str(database), copy)
+    content = copy.read_bytes()
+    if known == "heads":
+        put_back(copy, str(database))
+        change(database, CUT, NO_SNAPSHOTS)
+    else:
+        change(database, CUT)
+    assert main(["audit", str(database)]) == 1
+    assert "it ends with event 15, and " in capfd.readouterr().out
+    with pytest.raises(InputError, match="event 20 of 'good' is not in its log, and "):
+        back_up(str(database), copy)
+    assert copy.read_bytes() == content  # the good copy stays
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(lambda: "event 20 of 'good' is not in its log, and " in caplog.text)
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+    (said,) = (each for each in caplog.records if "event 20 of 'good'" in each.getMessage())
+    assert said.levelname == "ERROR"
+    assert "'bad'" not in caplog.text
+
+
+def test_policies_that_are_gone_are_noticed_at_the_start(
+    database: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = tmp_path / "copy.db"
+    back_up(str(database), copy)
+    put_back(copy, str(database))
+    change(database, "DELETE FROM policies WHERE number = 1")
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(lambda: "number 1" in caplog.text)
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+    assert "heads of 'bad' were noted, and there is no such policy" in caplog.text
+    assert "there are events of policy number 1, and there is no such policy" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        "CREATE TABLE heads (number INTEGER)",
+        "CREATE TABLE heads AS SELECT 1 AS policy, 2 AS seq, 3 AS hash",
+        "CREATE TABLE heads AS SELECT 'good' AS policy, 0 AS seq, zeroblob(32) AS hash",
+        "CREATE TABLE heads AS SELECT 'good' AS policy, 5 AS seq, zeroblob(31) AS hash",
+    ],
+)
+def test_a_table_of_heads_that_is_none(
+    database: Path,
+    tmp_path: Path,
+    heads: str,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    change(database, heads)
+    assert main(["audit", str(database)]) == 2
+    assert capfd.readouterr().err.startswith("error: heads: ")
+    with pytest.raises(InputError, match="heads: "):
+        back_up(str(database), tmp_path / "copy.db")
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        assert await status(desk, "good") == 200
+        await eventually(lambda: "heads: " in caplog.text)
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("rotten", ROTTEN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from children import child, line
-from handrail.service.store.backup import back_up
+from handrail import InputError
+from handrail.service.store.backup import back_up, restore
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import StoreBroken
 from handrail.service.store.sqlite import SqliteStore
@@ -38,6 +40,13 @@ def rename_all_away(path: Path, _: Path) -> None:
         beside(path, ending).rename(beside(path, ending + ".old"))
 
 
+def move_and_link(path: Path, copy: Path) -> None:
+    """Move the file to another folder, and leave a link to it: its write-ahead log stays."""
+    moved = copy.parent / "moved.db"
+    path.rename(moved)
+    path.symlink_to(moved)
+
+
 def empty_wal(path: Path, _: Path) -> None:
     beside(path, "-wal").write_bytes(b"")
 
@@ -64,7 +73,7 @@ def documented_before(path: Path, copy: Path) -> None:
     copy_over(path, copy)
 
 
-KEEPS = [remove_wal, remove_both, rename_over, rename_all_away]
+KEEPS = [remove_wal, remove_both, rename_over, rename_all_away, move_and_link]
 """What leaves the pages that the store has open as they were."""
 LOSES = [empty_wal, cut_wal, new_wal, copy_over, documented_before]
 Swap = Callable[[Path, Path], None]
@@ -164,6 +173,40 @@ def test_it_is_noticed_without_a_request(swapped: Swapped, swap: Swap) -> None:
     with pytest.raises(StoreBroken):
         swapped.store.check()
     swapped.store.close()
+
+
+def test_no_server_starts_beside_what_was_rescued(swapped: Swapped) -> None:
+    """Started anew by whoever watches it, it would serve the file that was put in its place."""
+    rename_over(swapped.path, swapped.copy)
+    swapped.store.close()
+    (rescued,) = swapped.rescued()
+    with pytest.raises(InputError, match=f"{rescued} holds what a server .* handrail restore"):
+        open_store(str(swapped.path), exclusive=True)
+    assert events(swapped.path) == 40  # tools may look
+    restore(rescued, str(swapped.path))
+    assert events(swapped.path) == 230
+    with pytest.raises(InputError, match="rescued"):  # until somebody has seen to it
+        open_store(str(swapped.path), exclusive=True)
+    rescued.rename(swapped.copy.parent / rescued.name)
+    beside(rescued, "-shm").touch()  # as whoever looked into it may have left it
+    open_store(str(swapped.path), exclusive=True).close()
+
+
+def test_a_write_ahead_log_that_could_not_be_rescued_keeps_servers_away(
+    swapped: Swapped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("handrail.service.store.sqlite.copy_to", full)
+    rename_over(swapped.path, swapped.copy)
+    with pytest.raises(StoreBroken, match="cannot be rescued"):
+        swapped.store.check()
+    swapped.store.close()
+    (left,) = swapped.rescued()
+    assert left.suffix == ".wal"
+    with pytest.raises(InputError, match=f"{left} holds what a server"):
+        open_store(str(swapped.path), exclusive=True)
 
 
 def test_a_store_that_is_closed_after_it_was_swapped(swapped: Swapped) -> None:

@@ -26,6 +26,19 @@ def test_events_come_back_as_they_went_in(store: Store) -> None:
         assert isinstance(reader.events(policy)[0].body, bytes)
 
 
+def test_events_of_no_policy_are_found(store: Store) -> None:
+    news, sport = add(store, "news", 9), add(store, "sport", 3)
+    with store.reading() as reader:
+        assert reader.ownerless() == []
+    strays = [sport + 3, sport + 70_000]
+    with store.writing() as writer:
+        for number in strays:
+            writer.append(number, chain(1, 4))
+    with store.reading() as reader:
+        assert reader.ownerless() == strays
+        assert len(reader.events(news)) == 9
+
+
 def test_rounds_are_found_with_both_ends(store: Store) -> None:
     policy = add(store, "news", 9)
     add(store, "sport", 9)

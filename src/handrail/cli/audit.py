@@ -113,6 +113,7 @@ def _data(source: str, review: Review, logs: list[dict[str, Any]]) -> dict[str, 
         "holds": review.holds,
         "missing_heads": review.missing,
         "missing_policies": review.gone,
+        "events_of_no_policy": review.ownerless,
         "events": review.events,
         "seconds": round(review.seconds, 3),
         "policies": logs,
@@ -155,6 +156,8 @@ def _conclude(review: Review) -> None:
         print(f"WRONG: no event has the noted head {head}: the log was cut off or replaced")
     for name in review.gone:
         print(f"WRONG: heads of {name!r} were noted, and there is no such policy")
+    for number in review.ownerless:
+        print(f"WRONG: there are events of policy number {number}, and there is no such policy")
     rate = review.events / review.seconds if review.seconds > 0 else 0.0
     print(
         f"{review.events:,} events in {review.seconds:.1f} s ({rate:,.0f}/s), rules uncompiled: "

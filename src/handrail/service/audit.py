@@ -289,9 +289,13 @@ class Audit:
 
     def _check_snapshots(self, row: Row) -> None:
         for snapshot in self.snapshots:
-            if snapshot.seq == row.seq and is_damaged(snapshot):
+            if snapshot.seq != row.seq:
+                continue
+            if snapshot.hash != row.hash:
+                self.found(row.seq, "the snapshot after it is of another event: nobody uses it")
+            elif is_damaged(snapshot):
                 self.found(row.seq, "the snapshot after it is damaged: nobody uses it")
-            elif snapshot.seq == row.seq and snapshot.hash == row.hash and self.book is not None:
+            elif self.book is not None:
                 wrong = same_state(self.book, snapshot)
                 if wrong is not None:
                     self.found(row.seq, f"the snapshot after it is not the log's state: {wrong}")
@@ -313,6 +317,13 @@ class Audit:
             self.found(
                 None,
                 f"it ends with event {self.events}, and event {lost} was noted: its tail is lost",
+            )
+        later = max((each.seq for each in self.snapshots if each.seq > self.events), default=None)
+        if later is not None and self.whole:
+            self.found(
+                None,
+                f"it ends with event {self.events}, and a snapshot was taken after event {later}: "
+                "its tail is lost",
             )
         if self.whole and self.book is not None and self.tally is not None:
             for reason in _compare(self.book, self.tally):

@@ -102,6 +102,7 @@ class Desk:
         self._used: set[int] = set()
         self._open = False
         self._busy: float | None = None
+        self._checked = 0.0
         self.broken: BaseException | None = None
         self.restored = 0
         self.batches = 0
@@ -367,8 +368,9 @@ class Desk:
         batch, last = self._gather()
         self._busy = time.monotonic()
         self._used = set()
-        if not batch:  # nobody asks, and still it is to be known soon
-            self._store.check()
+        due = time.monotonic() - self._checked >= TRY_SECONDS
+        if (last or due) and not self._check(batch):
+            return False
         # Who only looks is served apart: also while nothing can be written.
         for changes in (True, False):
             part = [task for task in batch if task.changes == changes]
@@ -386,6 +388,20 @@ class Desk:
                 _LOG.exception("a snapshot could not be taken")
         self._busy = None
         return not last and self.broken is None
+
+    def _check(self, batch: list[Task]) -> bool:
+        """Look at the files, whoever asks for whatever; return whether to go on.
+
+        A transaction looks by itself when it is committed. Without one it is to be known soon, too.
+        """
+        self._checked = time.monotonic()
+        try:
+            self._store.check()
+        except StoreBroken as error:
+            self._break(batch, error)
+            self._answer(batch)
+            return False
+        return True
 
     def _gather(self) -> tuple[list[Task], bool]:
         """Wait for a request; return it with all that wait, and whether it is time to stop."""

@@ -45,6 +45,8 @@ def reward_all(
 ) -> list[RewardAnswer]:
     """Take rewards in; each gets an answer of its own, but bad input refuses them all."""
     active(book)
+    # Before the rewards are looked at: what was played must not depend on them.
+    say_played(session, book, named_in(played, requests), "played")
     named = []
     for position, request in enumerate(requests):
         try:
@@ -53,7 +55,6 @@ def reward_all(
         except InputError as error:
             place = f"rewards[{position}].{error.field}" if batch else error.field
             raise InputError(place, error.reason, error.remedy) from None
-    say_played(session, book, named_in(played, requests), "played")
     answers = [
         _reward(session, book, identity, request)
         for identity, request in zip(named, requests, strict=True)

@@ -82,9 +82,11 @@ class Review:
             raise InputError("policy", f"there is no {policy!r}", nearest(policy, names))
         self._all_names = names
         self._names = names if policy is None else [policy]
-        others = {head.policy for head in noted} - {*names}
-        self.gone = sorted(others) if policy is None and not source.single else []
+        whole = policy is None and not source.single
+        self.gone = sorted({*self._noted} - {*names}) if whole else []
         """Policies that were noted and are not there."""
+        self.ownerless = source.ownerless() if whole else []
+        """The numbers of policies that have events and are not there."""
         self._met: set[bytes] = set()
         self.events = 0
         self.seconds = 0.0
@@ -130,7 +132,7 @@ class Review:
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong: likewise."""
-        return self.wrong == 0 and not self.missing and not self.gone
+        return not (self.wrong or self.missing or self.gone or self.ownerless)
 
 
 def _own(source: Source) -> list[HeadRow]:

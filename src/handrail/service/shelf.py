@@ -11,7 +11,7 @@ import msgspec
 
 from handrail.errors import InputError
 from handrail.service.book import Book
-from handrail.service.chain import link
+from handrail.service.chain import link, lost
 from handrail.service.events import Created, Event, decode
 from handrail.service.snapshots import is_damaged, restore
 from handrail.service.store.protocol import LogMoved, PolicyRow, Reader, Row
@@ -35,15 +35,17 @@ def load(reader: Reader, number: int) -> Book:
     created = _decode(first[0])
     if not isinstance(created, Created):
         raise DamagedLog("the log does not begin with its creation")
+    policy = PolicyRow(number, str(created.definition.get("name")))
     for snapshot in reader.snapshots(number):
-        rows = reader.events(number, snapshot.seq - 1, 1)
-        if rows and rows[0].seq == snapshot.seq and rows[0].hash == snapshot.hash:
-            book = restore(created, snapshot)
-            if book is not None:
-                break
-            if is_damaged(snapshot):
-                name = created.definition["name"]
-                _LOG.error("a snapshot of %r is damaged and is not used", name)
+        misfit = next(lost(reader, policy, [], [snapshot]), None)
+        if misfit is not None:
+            _LOG.error("%s: its tail may be lost, run handrail audit", misfit)
+            continue
+        book = restore(created, snapshot)
+        if book is not None:
+            break
+        if is_damaged(snapshot):
+            _LOG.error("a snapshot of %r is damaged and is not used", policy.name)
     else:
         book = Book(created)
         book.seq, book.head = 1, link(book.head, first[0].body)

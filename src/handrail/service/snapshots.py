@@ -22,7 +22,9 @@ __all__ = ["is_damaged", "restore", "take"]
 
 _VERSION: Final = 2
 _MARK: Final = b"\x02"
-"""What the bytes begin with; without a checksum they began with that of a map."""
+"""What the bytes begin with."""
+_OLD: Final = b"\x83"
+"""What those of releases without a checksum began with: a map of three."""
 _DIGEST: Final = hashlib.sha256().digest_size
 
 
@@ -49,9 +51,9 @@ def _checksum(seq: int, head: bytes, content: bytes) -> bytes:
 
 
 def is_damaged(row: SnapshotRow) -> bool:
-    """Say whether a snapshot is not what its checksum says; one without is not."""
-    said, content = row.body[1 : 1 + _DIGEST], row.body[1 + _DIGEST :]
-    return row.body[:1] == _MARK and said != _checksum(row.seq, row.hash, content)
+    """Say whether a snapshot is not what its checksum says; one of a release without is not."""
+    mark, said, content = row.body[:1], row.body[1 : 1 + _DIGEST], row.body[1 + _DIGEST :]
+    return mark != _OLD and (mark != _MARK or said != _checksum(row.seq, row.hash, content))
 
 
 def restore(created: Created, row: SnapshotRow) -> Book | None:

@@ -44,6 +44,9 @@ class Source(Protocol):
     def noted(self) -> list[HeadRow]:
         """Return the heads that were noted when it was made; of a log in a file, all events."""
 
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+
     def close(self) -> None:
         """Let go of it."""
 
@@ -109,6 +112,11 @@ class DatabaseSource:
         with self._store.reading() as reader:
             return reader.noted()
 
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+        with self._store.reading() as reader:
+            return reader.ownerless()
+
     def close(self) -> None:
         """Close the database."""
         self._store.close()
@@ -162,6 +170,10 @@ class FileSource:
     def noted(self) -> list[HeadRow]:
         """Return every event as a head."""
         return [HeadRow(self._name, row.seq, row.hash) for row in read_rows(self._path)]
+
+    def ownerless(self) -> list[int]:
+        """Return nothing: all of it is one policy's."""
+        return []
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""

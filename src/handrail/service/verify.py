@@ -2,6 +2,7 @@
 
 A start folds what came after a snapshot, and so checks these hashes before it decides anything.
 What is older is checked here: a byte that rotted there would else be found by the next audit only.
+So would a tail that is lost, of which heads or snapshots in the database still know.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
-from handrail.service.chain import START, link
+from handrail.errors import InputError
+from handrail.service.chain import START, link, lost
 from handrail.service.shelf import Shelf, page_after
 from handrail.service.store.protocol import (
+    HeadRow,
     PolicyRow,
+    Reader,
     Row,
     Store,
     StoreBroken,
@@ -24,6 +29,7 @@ from handrail.service.store.protocol import (
 __all__ = ["Verifier"]
 
 _LOG: Final = logging.getLogger("handrail.service")
+_T = TypeVar("_T")
 _PAGE: Final = 200
 _AGAIN_SECONDS: Final = 1.0
 """How long to wait for a database that is away."""
@@ -60,13 +66,20 @@ class Verifier:
     def _run(self) -> None:
         started = time.monotonic()
         try:
-            policies = self._policies()
+            noted = self._noted()
+            policies = self._read(lambda reader: reader.policies()) or []
             for row in policies:
                 # Twice, since the database may be restored between two pages.
                 wrong = self._follow(row) and self._follow(row)
-                if wrong and not self._over.is_set():
+                heads = noted.pop(row.name, [])
+                if self._over.is_set():
+                    return
+                if wrong:
                     self._shelf.damaged[row.number] = wrong
                     _LOG.critical("the log of %r is damaged: %s", row.name, wrong)
+                else:
+                    self._find_lost(row, heads)
+            self._find_strays(noted)
         except Exception:  # the service goes on as if nobody had looked
             _LOG.exception("the logs could not be checked")
             return
@@ -77,14 +90,45 @@ class Verifier:
                 extra={"seconds": round(time.monotonic() - started, 3)},
             )
 
-    def _policies(self) -> list[PolicyRow]:
+    def _read(self, read: Callable[[Reader], _T]) -> _T | None:
+        """Read as soon as the database is there; None if it is time to end."""
         while not self._over.is_set():
             try:
                 with self._store.reading() as reader:
-                    return reader.policies()
+                    return read(reader)
             except StoreUnavailable:
                 self._over.wait(_AGAIN_SECONDS)
-        return []
+        return None
+
+    # -- what the database knows of besides its logs -------------------------------------------
+
+    def _noted(self) -> dict[str, list[HeadRow]]:
+        """Return the heads that the database was restored with, by policy."""
+        found: dict[str, list[HeadRow]] = {}
+        try:
+            for head in self._read(lambda reader: reader.noted()) or []:
+                found.setdefault(head.policy, []).append(head)
+        except InputError as error:
+            _LOG.error("%s", error)
+        return found
+
+    def _find_lost(self, row: PolicyRow, noted: list[HeadRow]) -> None:
+        """Say which events are known of and are not in a log, which is sound by itself."""
+
+        def look(reader: Reader) -> list[str]:
+            return list(lost(reader, row, noted, reader.snapshots(row.number)))
+
+        for said in self._read(look) or []:
+            _LOG.error("%s: its tail may be lost, run handrail audit", said)
+
+    def _find_strays(self, noted: Iterable[str]) -> None:
+        """Say which policies are gone: those left that were noted, and those that have events."""
+        for name in noted:
+            _LOG.error("heads of %r were noted, and there is no such policy", name)
+        for number in self._read(lambda reader: reader.ownerless()) or []:
+            _LOG.error("there are events of policy number %d, and there is no such policy", number)
+
+    # -- the chains ----------------------------------------------------------------------------
 
     def _follow(self, policy: PolicyRow) -> str | None:
         """Follow a log to its end; return what is wrong with it."""

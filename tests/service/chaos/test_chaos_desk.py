@@ -67,6 +67,20 @@ async def eventually(true: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+def test_files_that_are_swapped_are_noticed_by_those_who_only_look(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    async def story(desk: Desk) -> None:
+        (tmp_path / "log.db-wal").unlink()
+        async with asyncio.timeout(10):
+            while await status(desk.show("shop")) == 200:  # without a pause, nothing is written
+                pass
+        assert isinstance(desk.broken, StoreBroken)
+
+    with_desk(store, story)
+    assert len(list(tmp_path.glob("log.db.rescued-*"))) == 1
+
+
 def test_a_database_that_is_away_is_tried_until_it_is_back(store: FaultyStore) -> None:
     async def story(desk: Desk) -> None:
         store.faults.extend(["before"] * 2)

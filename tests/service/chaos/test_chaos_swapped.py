@@ -47,8 +47,12 @@ def test_it_stops_before_it_acknowledges_more(
         return
     (rescued,) = set(re.findall(r"is in (\S+?\.rescued-[0-9a-f]{8})", said))
     audit(rescued)
+    capsys.readouterr()
+    assert main(["serve", "--port", "0", "--database", str(database)]) == 2
+    assert f"{rescued} holds what a server" in capsys.readouterr().err
     assert main(["restore", rescued, "--database", str(database)]) == 0
     capsys.readouterr()
+    rescued = str(Path(rescued).rename(tmp_path / "seen.db"))
     with Server(str(database), log, server.key) as server, server.ready().asker() as asker:
         check(asker, ledger)  # whatever was answered is there
         assert main(["restore", rescued, "--database", str(database)]) == 2

@@ -74,6 +74,26 @@ def test_scopes(edge: Edge, method: str, path: str, role: str) -> None:
         assert len(edge.desk.asked) == before  # nothing was looked up
 
 
+@pytest.mark.parametrize("what", ["fallback", "played"])
+@pytest.mark.parametrize("named", ["key:visit-1", "key%3Avisit-1", "%6bey:visit-1"])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_reward_key_names_no_decision_by_its_idempotency_key(
+    edge: Edge, what: str, named: str, role: str
+) -> None:
+    """Idempotency keys can be guessed, and the answer has the decision's id."""
+    before = len(edge.desk.asked)
+    with edge.client(role) as client:
+        answer = client.post(f"/v1/policies/a/decisions/{named}/{what}")
+    if role in ("admin", "decide"):
+        assert answer.status_code == 200
+        assert edge.desk.asked[before][:3] == (what, "a", "key:visit-1")
+    else:
+        assert answer.status_code == 403
+        assert len(edge.desk.asked) == before  # nothing was looked up
+    if role == "reward":
+        assert (answer.json()["field"], answer.json()["remedy"]) == ("decision", "name its id")
+
+
 @pytest.mark.parametrize(("method", "path"), [*WHERE, ("GET", "/nothing"), ("PUT", "/metrics")])
 @pytest.mark.parametrize("key", [None, "nonsense", "hr_01234567_" + "0" * 48, "é"])
 def test_no_key(edge: Edge, method: str, path: str, key: str | None) -> None:

@@ -79,13 +79,29 @@ async def rewards(call: Call) -> Reply:
 async def fallback(call: Call) -> Reply:
     """Count a decision as one in which the baseline was played."""
     told = await call.body(_FALLBACK)
-    return json_reply(await call.desk.fallback(call.parts[0], call.parts[1], told.because))
+    return json_reply(await call.desk.fallback(call.parts[0], _decision(call), told.because))
 
 
 async def played(call: Call) -> Reply:
     """Take in that a decision's action was played."""
     await call.body(_NOTHING)
-    return json_reply(await call.desk.played(call.parts[0], call.parts[1]))
+    return json_reply(await call.desk.played(call.parts[0], _decision(call)))
+
+
+def _decision(call: Call) -> str:
+    """Return the decision that the path names: by its key only to those who may have asked for it.
+
+    Idempotency keys can be guessed, ids cannot.
+    """
+    named = call.parts[1]
+    if named.startswith("key:") and call.key is not None and call.key.role == "reward":
+        raise Problem(
+            403,
+            "a key of role reward cannot name a decision by its idempotency key",
+            field="decision",
+            remedy="name its id",
+        )
+    return named
 
 
 async def played_all(call: Call) -> Reply:

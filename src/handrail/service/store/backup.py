@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from handrail.errors import InputError
-from handrail.files import replacing, sync_folder
-from handrail.service.chain import START, link
+from handrail.files import parts, replacing, sync_folder
+from handrail.service.chain import START, link, lost
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE, missing
 from handrail.service.store.open import is_postgres, open_store, sqlite_path
 from handrail.service.store.protocol import HeadRow
-from handrail.service.store.sqlite_file import check_file, connect, copy_to
+from handrail.service.store.sqlite_file import check_file, check_only_name, connect, copy_to
 from handrail.service.store.sqlite_rows import SqliteReader
 
 __all__ = ["Backup", "back_up", "restore"]
@@ -87,14 +87,19 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         raise InputError("database", "is PostgreSQL, which has its own backups", "use pg_restore")
     source, target = Path(os.path.realpath(backup)), sqlite_path(database)
     check_file(source, "backup")
+    check_only_name(source, "backup")
     if source == target:
         raise InputError("backup", "is the database itself", "name another file")
     if not target.parent.is_dir():
         raise InputError("database", f"{target.parent} is no folder", "make it first")
     if target.exists():
         check_file(target)
+        check_only_name(target)
     lock = ServerLock(target)
     try:
+        for left in parts(target):  # by a restore that was killed: nobody else has the lock
+            _remove_beside(left)
+            left.unlink(missing_ok=True)
         with replacing(target) as part:
             done = _copy(source, part, note=False)._replace(path=target)
             _settle(target)
@@ -108,13 +113,33 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
 
 
 def _settle(target: Path) -> None:
-    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next."""
+    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next.
+
+    All of its pages have to be in the file first, unless that is damaged.
+    """
     if target.exists():
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(target)) as old:
-            old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # the last one to close it
-    for ending in ("-wal", "-shm", "-journal"):  # of a file that is damaged, or of none
-        target.with_name(target.name + ending).unlink(missing_ok=True)
+        try:
+            with contextlib.closing(connect(target)) as old:
+                old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # replays a journal
+                busy = old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            busy = 0
+        if busy:
+            raise InputError(
+                "database",
+                f"{target} is being read by another process, and nothing was replaced",
+                "wait until it is done, or end it",
+            )
+    _remove_beside(target)
     sync_folder(target.parent)
+
+
+def _remove_beside(path: Path) -> None:
+    """Remove what SQLite puts beside a file."""
+    for ending in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def _check_target(path: Path, target: Path) -> None:
@@ -128,17 +153,16 @@ def _check_target(path: Path, target: Path) -> None:
 
 
 def _copy(path: Path, part: Path, note: bool) -> Backup:
-    """Copy a file and check the copy; note where its logs end, or compare with what was noted."""
+    """Copy a file and check the copy, also by what it notes itself; note where its logs end."""
     with contextlib.closing(connect(path, "ro")) as original:
         copy_to(original, part)
     with contextlib.closing(connect(part)) as copy:
         missing(SQLITE, int(copy.execute("PRAGMA user_version").fetchone()[0]))  # is not too new
         policies = dict(copy.execute("SELECT number, name FROM policies"))
         heads = _heads(copy, policies)
+        _compare(SqliteReader(copy), snapshots=note)
         if note:
             _note(copy, heads)
-        else:
-            _compare(copy)
         events = sum(head.seq for head in heads.values())
     return Backup(part, len(policies), events, part.stat().st_size)
 
@@ -156,14 +180,20 @@ def _note(copy: sqlite3.Connection, heads: dict[int, HeadRow]) -> None:
     copy.execute("COMMIT")
 
 
-def _compare(copy: sqlite3.Connection) -> None:
-    """Refuse a copy that lost what it noted."""
-    reader = SqliteReader(copy)
-    for name, seq, hash in reader.noted():
-        policy = reader.find(name)
-        found = [] if policy is None else reader.events(policy.number, seq - 1, 1)
-        if not found or (found[0].seq, found[0].hash) != (seq, hash):
-            raise _wrong(f"event {seq} of {name!r} is not in the copy, which noted it")
+def _compare(reader: SqliteReader, snapshots: bool) -> None:
+    """Refuse a copy that lost what it noted, and a database that lost events before a snapshot.
+
+    A copy is put back whatever its snapshots say: it may be all there is.
+    """
+    for head in reader.noted():
+        policy = reader.find(head.policy)
+        if policy is None:
+            raise _wrong(f"heads of {head.policy!r} were noted, and there is no such policy")
+        for said in lost(reader, policy, [head], []):
+            raise _wrong(said)
+    for policy in reader.policies() if snapshots else []:
+        for said in lost(reader, policy, [], reader.snapshots(policy.number)):
+            raise _wrong(said)
 
 
 def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> dict[int, HeadRow]:

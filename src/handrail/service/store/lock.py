@@ -41,15 +41,10 @@ class ServerLock:
     Parameters
     ----------
     database : Path
-        The SQLite file; the lock is the file beside it that ends in ``.lock``.
+        The SQLite file, which has one name; the lock is the file beside it that ends in ``.lock``.
     """
 
     def __init__(self, database: Path) -> None:
-        # The lock, and SQLite's own files, go by the name.
-        if database.exists() and database.stat().st_nlink > 1:
-            raise InputError(
-                "database", f"{database} has another name as well", "remove the other hard link"
-            )
         path = database.with_name(database.name + ".lock")
         try:
             self._handle: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

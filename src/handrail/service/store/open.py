@@ -14,7 +14,14 @@ from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE
 from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable
 from handrail.service.store.sqlite import SqliteStore, judge
-from handrail.service.store.sqlite_file import check_file, connect, make_file, migrate
+from handrail.service.store.sqlite_file import (
+    check_file,
+    check_only_name,
+    check_rescued,
+    connect,
+    make_file,
+    migrate,
+)
 
 __all__ = ["is_postgres", "open_store", "sqlite_path"]
 
@@ -43,7 +50,8 @@ def open_store(source: str, *, exclusive: bool = False, create: bool = True) -> 
     Raises
     ------
     InputError
-        If it cannot be opened, is not handrail's, is of a newer version, or another server has it.
+        If it cannot be opened, is not handrail's, is of a newer version, another server has it, or
+        what a server rescued lies beside it.
 
     Examples
     --------
@@ -103,8 +111,11 @@ def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
             raise InputError("database", f"{path.parent} is no folder", "make it first")
         make_file(path, SQLITE)
     check_file(path)
+    check_only_name(path)
     lock = ServerLock(path) if exclusive else None
     try:
+        if exclusive:
+            check_rescued(path)
         with contextlib.closing(connect(path)) as connection:
             migrate(connection, path, SQLITE, lock is not None)
             # A restored backup has no write-ahead log yet.

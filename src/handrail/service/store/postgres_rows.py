@@ -71,6 +71,18 @@ class PostgresReader:
         """Return nothing: copies of PostgreSQL are made by its own tools."""
         return []
 
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+        # From the first event of one policy to the first one of the next, not over all events.
+        found = self._all(
+            "WITH RECURSIVE found(number) AS (SELECT min(policy) FROM handrail_events UNION ALL "
+            "SELECT (SELECT min(policy) FROM handrail_events WHERE policy > number) "
+            "FROM found WHERE number IS NOT NULL) "
+            "SELECT number FROM found WHERE number IS NOT NULL "
+            "AND number NOT IN (SELECT number FROM handrail_policies) ORDER BY number"
+        )
+        return [number for (number,) in found]
+
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
         found = self._connection.execute(

@@ -115,6 +115,9 @@ class Reader(Protocol):
     def noted(self) -> list[HeadRow]:
         """Return the heads that were noted when a copy was made, if this is or was a copy."""
 
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
 

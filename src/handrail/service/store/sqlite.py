@@ -15,7 +15,7 @@ from handrail.errors import InputError
 from handrail.files import replacing
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.protocol import StoreBroken, StoreUnavailable
-from handrail.service.store.sqlite_file import WAIT_SECONDS, Files, connect, copy_to
+from handrail.service.store.sqlite_file import RESCUED, WAIT_SECONDS, Files, connect, copy_to
 from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
 
 __all__ = ["SqliteStore", "judge"]
@@ -122,17 +122,17 @@ class SqliteStore:
 
     def _rescue(self) -> str:
         """Copy what the connection has open to a file of another name; say where it is."""
-        out = self._path.with_name(f"{self._path.name}.rescued-{secrets.token_hex(4)}")
+        out = self._path.with_name(f"{self._path.name}{RESCUED}{secrets.token_hex(4)}")
         said = f"what the server had of it is in {out}"
-        rescued = True
+        left: Path | None = None
         try:
             with replacing(out) as part:
                 copy_to(self._connection, part)
         except (sqlite3.Error, OSError, InputError) as error:
             said = f"what the server had of it cannot be rescued: {error}"
-            rescued = False
+            left = out.with_name(f"{out.name}.wal")
         with contextlib.suppress(OSError):
-            self._files.leave(rescued)
+            self._files.leave(left)
         return said
 
     @contextlib.contextmanager

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from handrail.errors import InputError
-from handrail.files import beside, sync_folder
+from handrail.files import beside, parts, sync_folder
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import Migration, missing, newest
 
-__all__ = ["WAIT_SECONDS", "Files", "check_file", "connect", "copy_to", "make_file", "migrate"]
+__all__ = [
+    "RESCUED",
+    "WAIT_SECONDS",
+    "Files",
+    "check_file",
+    "check_only_name",
+    "check_rescued",
+    "connect",
+    "copy_to",
+    "make_file",
+    "migrate",
+]
 
 APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 """What SQLite notes in the file's head, so that nobody takes it for another program's."""
@@ -22,9 +34,47 @@ APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 WAIT_SECONDS: Final = 5.0
 """How long to wait for another process that writes."""
 
+RESCUED: Final = ".rescued-"
+"""What is put behind the file's name, with a random number, for what a server rescued."""
+
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD: Final = 100
 _APPLICATION_AT: Final = 68
+
+
+def check_rescued(path: Path) -> None:
+    """Refuse to serve a file while something lies beside it that a server rescued.
+
+    The file at this name is not the one that was served: whoever swapped it has to choose.
+    """
+    # Not what SQLite leaves beside such a file when it is looked at.
+    rescued = re.compile(f"{re.escape(path.name + RESCUED)}[0-9a-f]{{8}}(\\.wal)?")
+    found = sorted(each for each in path.parent.iterdir() if rescued.fullmatch(each.name))
+    if found:
+        raise InputError(
+            "database",
+            f"{found[0]} holds what a server had when {path} was swapped under it",
+            "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
+        )
+
+
+def check_only_name(path: Path, field: str = "database") -> None:
+    """Refuse a file that has another name as well.
+
+    The lock and SQLite's own files go by the name: under another one a tool would not see a
+    server's write-ahead log, and write past it.
+    """
+    if path.stat().st_nlink > 1:
+        for part in parts(path):  # the name under which it was made
+            with contextlib.suppress(OSError):
+                if part.samefile(path):
+                    part.unlink()
+    if path.stat().st_nlink > 1:
+        raise InputError(
+            field,
+            f"{path} has another name as well",
+            "remove the other hard link, or copy the file if no server has it",
+        )
 
 
 def check_file(path: Path, field: str = "database") -> None:
@@ -76,7 +126,7 @@ class Files:
     Parameters
     ----------
     path : Path
-        The database file; a connection has its write-ahead log open.
+        The database file, no link to it; a connection has its write-ahead log open.
     """
 
     def __init__(self, path: Path) -> None:
@@ -104,20 +154,19 @@ class Files:
             return f"{name} was cut off or written over under the server"
         return None
 
-    def leave(self, rescued: bool) -> None:
+    def leave(self, name: Path | None) -> None:
         """Take the write-ahead log away from a file that is not its own.
 
         SQLite would move its pages into that file when it is opened next. Where they are in no
-        other place it gets another name.
+        other place it gets this name.
         """
         file, log = self._look()
         if self._compare(0, file, None) is None or self._compare(1, log, 0) is not None:
             return
-        name = Path(self._names[1])
-        if rescued:
-            name.unlink()
+        if name is None:
+            Path(self._names[1]).unlink()
         else:
-            name.rename(beside(name))
+            Path(self._names[1]).rename(name)
         Path(f"{self._names[0]}-shm").unlink(missing_ok=True)
 
     def resize(self) -> None:
@@ -133,7 +182,8 @@ class Files:
         found: list[_Seen | None] = []
         for name in self._names:
             try:
-                seen = os.stat(name)  # noqa: PTH116  a third of the time of Path's
+                # The name was no link when it was opened: a link to the file is another name.
+                seen = os.lstat(name)  # a third of the time of Path's
                 found.append((seen.st_dev, seen.st_ino, seen.st_size))
             except OSError:
                 found.append(None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from handrail.errors import InputError
 from handrail.service.store.migrations import SEQ_BITS
 from handrail.service.store.protocol import (
     HeadRow,
@@ -23,6 +24,17 @@ _SEQS: Final = (1 << SEQ_BITS) - 1
 _ROW: Final = "seq, round, body, hash"
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
+# From the first event of one policy to the first one of the next, not over all events.
+_OWNERLESS: Final = f"""
+    WITH RECURSIVE found(number) AS (
+        SELECT min(id) >> {SEQ_BITS} FROM events
+        UNION ALL
+        SELECT (SELECT min(id) FROM events WHERE id >= (number + 1) << {SEQ_BITS}) >> {SEQ_BITS}
+        FROM found WHERE number IS NOT NULL
+    )
+    SELECT number FROM found
+    WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM policies) ORDER BY number
+"""
 PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
 """Bytes of a row besides its body: the hash, its place, the index."""
@@ -96,8 +108,26 @@ class SqliteReader:
             "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'"
         ).fetchone():
             return []
-        found = self._connection.execute("SELECT policy, seq, hash FROM heads ORDER BY policy")
-        return list(map(HeadRow._make, found))
+        try:
+            found = self._connection.execute(
+                "SELECT policy, seq, hash FROM heads ORDER BY policy"
+            ).fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            raise _no_heads(str(error)) from error  # it has other columns
+        heads = list(map(HeadRow._make, found))
+        for policy, seq, hash_ in heads:
+            if not (isinstance(policy, str) and isinstance(seq, int) and isinstance(hash_, bytes)):
+                raise _no_heads("it holds values of another type")
+            if seq < 1 or len(hash_) != 32:
+                raise _no_heads(f"event {seq} of {policy!r} with a hash of {len(hash_)} bytes")
+        return heads
+
+    def ownerless(self) -> list[int]:
+        """Return the numbers under which there are events and no policy."""
+        found = self._connection.execute(_OWNERLESS)
+        return [number for (number,) in found]
 
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
@@ -119,6 +149,12 @@ class SqliteReader:
             f"SELECT {_ROW} FROM events WHERE {where}", values
         ).fetchone()
         return None if found is None else Row._make(found)
+
+
+def _no_heads(reason: str) -> InputError:
+    return InputError(
+        "heads", f"the table of noted heads is malformed: {reason}", "restore a backup"
+    )
 
 
 class SqliteWriter(SqliteReader):
