@@ -61,6 +61,7 @@ SETS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
         "tests/policies/test_checkpoints.py",
     ),
     ("service/book.py", "service/rounds.py", "service/outcomes.py"): (
+        "tests/service/test_rounds.py",
         "tests/service/test_outcomes.py",
         "tests/service/test_fold.py::test_arms_that_come_and_go_and_checkpoints_are_folded",
         *(f"{_FOLDED}[{case}]" for case in _CASES),

@@ -15,7 +15,7 @@ import pytest
 
 import handrail
 from handrail.bounds import arm, bernstein, cumulative, ellipsoid, kl, mixture
-from handrail.policies.gaps import GapLaw
+from handrail.policies.gaps import GapLaw, Schedule
 from handrail.records import RULES, new_record
 from oracle import bounded, widths
 from oracle.beyond import ContextsInIntervals, ContextsUntold, Proposals, around
@@ -237,3 +237,7 @@ def test_long_gaps() -> None:
     assert GapLaw([10**12, 10**13]).quantile(0.1) == 10**12
     law = {"law": "uniform", "args": [1e6, 1e6]}
     assert GapLaw(law).quantile(0.25) == 1_250_000
+    schedule = Schedule(None, GapLaw(law), 0.1)
+    for passed in range(5):
+        share = 0.6 / (math.pi * (passed + 1)) ** 2
+        assert schedule.assured(passed, 7) == 7 + math.floor(1e6 + 1e6 * share)

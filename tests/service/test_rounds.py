@@ -1,0 +1,97 @@
+"""What the event of a decision says, beside what the policy knows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.errors import InputError
+from handrail.service import rounds
+from handrail.service.book import Book
+from handrail.service.events import Decided
+from handrail.service.limits import Limits
+from handrail.service.messages import CreateRequest, DecideRequest
+from handrail.service.session import Session
+from handrail.service.shelf import Shelf
+from memory_store import MemoryStore
+from service_logs import START, Writer
+
+ARMS: dict[str, Any] = {"arms": 3, "baseline": 1, "alpha": 0.5, "delta": 0.1}
+
+
+def book_of(created: CreateRequest) -> Book:
+    store = MemoryStore()
+    Writer(store, created)
+    with store.writing() as log:
+        return Session(log, Shelf(10), Limits(), START + 10**9, shared=False).book(created.name)
+
+
+def decide(book: Book, **said: Any) -> Decided:
+    """Decide a round, and count it as the log would."""
+    return rounds.decide(book, rounds.ask(book, DecideRequest(**said), Limits()), book.at + 1)
+
+
+def test_leaders_are_in_the_units_of_the_rewards() -> None:
+    """Rewards between 10 and 14: bounds are 10 + 4 u, margins 4 u."""
+    given: dict[str, Any] = {"reward_range": (10.0, 14.0), "baseline_mean": 11.0, "width": "kl"}
+    book = book_of(CreateRequest(name="p", algorithm="CUCB", **ARMS, **given))
+    seen = 0
+    for number in range(60):
+        before = book.policy.explain()
+        event = decide(book)
+        assert event.leader is not None
+        if event.event != "baseline":
+            assert event.leader == event.action == before.action
+            assert event.leader_margin == pytest.approx(before.margin)
+            if event.leader_upper is not None:
+                seen += 1
+                assert event.leader_upper == pytest.approx(before.upper)
+                assert event.leader_lower == pytest.approx(before.lower)
+                assert 10.0 <= event.leader_lower < event.leader_upper <= 14.0
+            book.policy.learn(book.policy.waiting_id(event.round), 14.0 - number % 2)
+    assert seen > 5
+
+
+def test_where_only_retired_arms_are_left_nobody_leads() -> None:
+    book = book_of(
+        CreateRequest(name="p", algorithm="CUCB", **ARMS, baseline_mean=0.4, reward_range=(0, 1))
+    )
+    book.policy.retire_arm(0)
+    assert decide(book).leader == 2
+    book.policy.retire_arm(2)
+    event = decide(book)
+    assert (event.action, event.leader, event.leader_upper) == (1, None, None)
+
+
+def test_the_baselines_features_are_kept_where_they_are_learned_from() -> None:
+    """Of rounds of S: the margin of later rounds rests on them."""
+    told: dict[str, Any] = {"dim": 2, "alpha": 0.9, "delta": 0.1, "theta_bound": 1.0}
+    told |= {"reward_range": (0.0, 1.0), "baseline_mean": "learned"}
+    book = book_of(CreateRequest(name="p", algorithm="LinHANDRAIL", **told))
+    rows = [[0.5, 0.0], [0.0, 0.5]]
+    kinds = set()
+    for _ in range(80):
+        event = decide(book, features=rows, baseline=1)
+        kinds.add(event.event == "baseline")
+        assert event.features == rows[event.action]
+        assert event.base == (None if event.event == "baseline" else rows[1])
+        book.policy.learn(book.policy.waiting_id(event.round), 0.5)
+    assert kinds == {True, False}
+
+
+@pytest.mark.parametrize("leave", [[], ["baseline_mean"], ["baseline"]])
+def test_what_was_agreed_is_told_otherwise_only_with_leave(leave: list[str]) -> None:
+    given: dict[str, Any] = {"baseline": "old", "alpha": 0.5, "delta": 0.1, "baseline_mean": 0.4}
+    given |= {"reward_range": (0.0, 1.0), "may_override": leave}
+    book = book_of(CreateRequest(name="p", algorithm="GUARD", **given))
+    for field, other in (("baseline", "older"), ("baseline_mean", 0.3)):
+        same = {field: given[field], "proposal": "new"}
+        assert rounds.ask(book, DecideRequest(**same), Limits()).overrides is None
+        said = DecideRequest(**{**same, field: other})
+        if field in leave:
+            assert rounds.ask(book, said, Limits()).overrides == [field]
+        else:
+            with pytest.raises(InputError) as caught:
+                rounds.ask(book, said, Limits())
+            assert caught.value.field == field
