@@ -164,7 +164,7 @@ def test_what_was_played_is_taken_where_the_reward_is_refused(
         number = next(iter(book.policy._state.open))
         id = book.policy.waiting_id(number)
         assert id is not None
-        given: dict[str, Any] = {"decision": id, "reward": 1.0, **wrong}
+        given: dict[str, Any] = {"decision": id, "reward": 1.0} | wrong
         told = [RewardRequest(**given)]
         with pytest.raises(InputError):  # an id of `played` that is none refuses it all
             outcomes.reward_all(session, book, told, batch, played=[id, "none"])

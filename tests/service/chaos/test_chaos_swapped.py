@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,14 @@ def test_it_stops_before_it_acknowledges_more(
         return
     (rescued,) = set(re.findall(r"is in (\S+?\.rescued-[0-9a-f]{8})", said))
     audit(rescued)
-    capsys.readouterr()
-    assert main(["serve", "--port", "0", "--database", str(database)]) == 2
-    assert f"{rescued} holds what a server" in capsys.readouterr().err
+    again = subprocess.run(
+        [sys.executable, "-m", "handrail", "serve", "--port", "0", "--database", str(database)],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert again.returncode == 2
+    assert f"{rescued} holds what a server" in again.stderr
     assert main(["restore", rescued, "--database", str(database)]) == 0
     capsys.readouterr()
     rescued = str(Path(rescued).rename(tmp_path / "seen.db"))
