@@ -231,6 +231,26 @@ def test_quantiles_of_samples() -> None:
     assert GapLaw([1, 2.5]).quantile(0.0) == 1
 
 
+def test_a_guess_that_is_too_large_is_taken_back() -> None:
+    """The ppf only says where to look: with P(T < q) = (q - 1) / 8 it is 1, 2, 5 or 9."""
+
+    class Off:
+        def __init__(self, guess: float) -> None:
+            self.guess = guess
+
+        def ppf(self, _: float) -> float:
+            return self.guess
+
+        def cdf(self, q: float) -> float:
+            return min(max((q - 1.0) / 8.0, 0.0), 1.0)
+
+    law = GapLaw({"law": "uniform", "args": [1.0, 8.0]})
+    for delta, q in ((0.1, 1), (0.2, 2), (0.5, 5)):
+        for guess in (0.5, 2.0, 3.0, 5.0, 8.0, 40.0, math.nan):
+            law._law = Off(guess)
+            assert law.quantile(delta) == q
+
+
 def test_long_gaps() -> None:
     """Of laws by the million, and by the trillion where no whole number is lost."""
     assert GapLaw(10**12).quantile(0.0) == 10**12

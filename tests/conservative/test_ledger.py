@@ -19,8 +19,14 @@ from handrail.conservative.ledger import (
     record_reward,
     record_waived,
 )
-from handrail.conservative.past import martingale, unconfirmed
-from handrail.conservative.schedule import CHECKPOINTS, EVERY_ROUND, next_checkpoint, slack
+from handrail.conservative.past import MARTINGALE, ORACLE, martingale, past_and_now, unconfirmed
+from handrail.conservative.schedule import (
+    CHECKPOINTS,
+    EVERY_ROUND,
+    arrive,
+    next_checkpoint,
+    slack,
+)
 from handrail.records import LEDGER, RULES, new_record
 
 
@@ -162,3 +168,24 @@ def test_what_the_fast_simulator_asks_is_the_sign_of_the_margin() -> None:
         assert would_be_safe(rules, ledger, bar, 0.5)
         assert would_be_safe(rules, ledger, bar + 0.125, 0.5)
         assert not would_be_safe(rules, ledger, bar - 0.125, 0.5)
+
+
+def test_checkpoints_are_passed_in_the_round_after_them() -> None:
+    """Checkpoints 3 and 8; after k of them the next is known not to come before assured[k]."""
+    checkpoints, assured = np.array([3, 8]), np.array([2, 7, 0])
+    ledger = new_record(LEDGER)[0]
+    seen = []
+    for rounds in range(11):
+        ledger.rounds = rounds
+        arrive(ledger, checkpoints, assured)
+        seen.append((int(ledger.checkpoints), int(ledger.checkpoint)))
+    assert seen == [(0, 2)] * 3 + [(1, 7)] * 5 + [(2, 0)] * 3
+
+
+def test_what_an_action_adds_in_the_simulator() -> None:
+    """Its lower bound, but not below 0; for an oracle its mean."""
+    lower, truth = np.array([0.25, -1.0]), np.array([0.5, 0.75])
+    for past, wanted in ((MARTINGALE, (2.25, 2.0)), (ORACLE, (2.5, 2.75))):
+        rules = new_record(RULES, past=past)[0]
+        found = tuple(past_and_now(rules, 2.0, lower, truth, action) for action in (0, 1))
+        assert found == wanted

@@ -197,6 +197,7 @@ def test_bad_features_do_not_move_the_next_checkpoint(
     [
         ({}, "checkpoint_every"),
         ({"checkpoints": [5, 4]}, "checkpoints"),
+        ({"checkpoints": [4, 4]}, "checkpoints"),
         ({"checkpoints": [0, 4]}, "checkpoints"),
         ({"checkpoints": [1.5]}, "checkpoints"),
         ({"checkpoints": []}, "checkpoints"),

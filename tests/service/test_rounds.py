@@ -32,6 +32,12 @@ def decide(book: Book, **said: Any) -> Decided:
     return rounds.decide(book, rounds.ask(book, DecideRequest(**said), Limits()), book.at + 1)
 
 
+def learn(book: Book, event: Decided, reward: float) -> None:
+    found = book.policy.waiting_id(event.round)
+    assert found is not None
+    book.policy.learn(found, reward)
+
+
 def test_leaders_are_in_the_units_of_the_rewards() -> None:
     """Rewards between 10 and 14: bounds are 10 + 4 u, margins 4 u."""
     given: dict[str, Any] = {"reward_range": (10.0, 14.0), "baseline_mean": 11.0, "width": "kl"}
@@ -48,8 +54,8 @@ def test_leaders_are_in_the_units_of_the_rewards() -> None:
                 seen += 1
                 assert event.leader_upper == pytest.approx(before.upper)
                 assert event.leader_lower == pytest.approx(before.lower)
-                assert 10.0 <= event.leader_lower < event.leader_upper <= 14.0
-            book.policy.learn(book.policy.waiting_id(event.round), 14.0 - number % 2)
+                assert event.leader_upper <= 14.0
+            learn(book, event, 14.0 - number % 2)
     assert seen > 5
 
 
@@ -76,7 +82,7 @@ def test_the_baselines_features_are_kept_where_they_are_learned_from() -> None:
         kinds.add(event.event == "baseline")
         assert event.features == rows[event.action]
         assert event.base == (None if event.event == "baseline" else rows[1])
-        book.policy.learn(book.policy.waiting_id(event.round), 0.5)
+        learn(book, event, 0.5)
     assert kinds == {True, False}
 
 
@@ -95,3 +101,43 @@ def test_what_was_agreed_is_told_otherwise_only_with_leave(leave: list[str]) -> 
             with pytest.raises(InputError) as caught:
                 rounds.ask(book, said, Limits())
             assert caught.value.field == field
+
+
+def test_who_promises_nothing_has_no_margins() -> None:
+    book = book_of(CreateRequest(name="p", algorithm="UCB", arms=3, delta=0.1, reward_range=(0, 1)))
+    event = decide(book)
+    assert event.leader == event.action
+    assert (event.margin, event.leader_margin) == (None, None)
+
+
+def test_features_of_a_shifted_range_are_folded_as_they_were_decided() -> None:
+    """The policy keeps them with a 1 at the end, the log without."""
+    told: dict[str, Any] = {"dim": 2, "alpha": 0.9, "delta": 0.1, "theta_bound": 4.0}
+    told |= {"reward_range": (1.0, 3.0), "baseline_mean": "learned"}
+    created = CreateRequest(name="p", algorithm="LinHANDRAIL", **told)
+    book, other = book_of(created), book_of(created)
+    other.policy.take_name(book.identity)
+    taught = 0
+    for number in range(40):
+        event = decide(book, features=[[0.5, 0.1 * (number % 3)], [0.1, 0.5]], baseline=1)
+        other.policy.replay(other.played(event))
+        learn(book, event, 2.0)
+        learn(other, event, 2.0)
+        taught += event.event != "baseline"
+        mine, theirs = (each.policy._state.model.arrays() for each in (book, other))
+        for name, values in mine.items():
+            assert values.tolist() == theirs[name].tolist(), name
+    assert 0 < taught < 40
+
+
+def test_the_baseline_that_was_agreed() -> None:
+    """Of arms its number, of contexts what the definition says, of a guard its name."""
+    common: dict[str, Any] = {"alpha": 0.5, "delta": 0.1, "reward_range": (0.0, 1.0)}
+    arms = CreateRequest(
+        name="p", algorithm="CUCB", arms=["a", "b"], baseline="b", baseline_mean=0.4, **common
+    )
+    contexts = CreateRequest(
+        name="p", algorithm="LinHANDRAIL", dim=2, theta_bound=1.0, baseline="b", **common
+    )
+    guard = CreateRequest(name="p", algorithm="GUARD", baseline="b", baseline_mean=0.4, **common)
+    assert [book_of(each).baseline for each in (arms, contexts, guard)] == [1, "b", "b"]
