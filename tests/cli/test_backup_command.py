@@ -221,14 +221,19 @@ def test_a_database_that_is_served_is_refused(
     assert counts(database) == [21, 5]
 
 
-def test_the_write_ahead_log_of_what_was_there_goes_with_it(database: Path, tmp_path: Path) -> None:
-    """A server that was killed left it: SQLite would move its pages into the copy."""
-    out = tmp_path / "copy.db"
-    assert back_up(database, out) == 0
+def grow_and_die(database: Path) -> None:
+    """Append what stays in the write-ahead log, as a server does that is killed."""
     with child(GROWN, database) as killed:
         assert line(killed) == "grown"
         killed.kill()
         killed.wait()
+
+
+def test_the_write_ahead_log_of_what_was_there_goes_with_it(database: Path, tmp_path: Path) -> None:
+    """A server that was killed left it: SQLite would move its pages into the copy."""
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    grow_and_die(database)
     assert database.with_name("log.db-wal").stat().st_size > 0
     assert restore(out, database) == 0
     assert not database.with_name("log.db-wal").exists()
@@ -255,10 +260,7 @@ def test_what_is_only_in_the_write_ahead_log_is_not_lost_to_a_reader(
     monkeypatch.setattr("handrail.service.store.sqlite_file.WAIT_SECONDS", 0.2)
     out = tmp_path / "copy.db"
     assert back_up(database, out) == 0
-    with child(GROWN, database) as killed:
-        assert line(killed) == "grown"
-        killed.kill()
-        killed.wait()
+    grow_and_die(database)
     with child(READS, database) as reads:
         assert line(reads) == "reads"
         assert restore(out, database) == 2

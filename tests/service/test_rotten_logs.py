@@ -178,6 +178,20 @@ async def eventually(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
+def started_until(database: Path, true: Callable[[], bool]) -> None:
+    """Start on a database, and stop when something is true."""
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(true)
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+
+
 async def status(desk: Desk, name: str) -> int:
     try:
         await desk.decide(name, [DecideRequest()])
@@ -320,16 +334,7 @@ def test_a_lost_tail_of_which_the_database_knows(
     with pytest.raises(InputError, match="event 20 of 'good' is not in its log, and "):
         back_up(str(database), copy)
     assert copy.read_bytes() == content  # the good copy stays
-
-    async def story() -> None:
-        store = open_store(str(database), exclusive=True)
-        desk = Desk(store)
-        await desk.start()
-        await eventually(lambda: "event 20 of 'good' is not in its log, and " in caplog.text)
-        await desk.stop(30.0)
-        store.close()
-
-    asyncio.run(story())
+    started_until(database, lambda: "event 20 of 'good' is not in its log, and " in caplog.text)
     (said,) = (each for each in caplog.records if "event 20 of 'good'" in each.getMessage())
     assert said.levelname == "ERROR"
     assert "'bad'" not in caplog.text
@@ -342,16 +347,7 @@ def test_policies_that_are_gone_are_noticed_at_the_start(
     back_up(str(database), copy)
     put_back(copy, str(database))
     change(database, "DELETE FROM policies WHERE number = 1")
-
-    async def story() -> None:
-        store = open_store(str(database), exclusive=True)
-        desk = Desk(store)
-        await desk.start()
-        await eventually(lambda: "number 1" in caplog.text)
-        await desk.stop(30.0)
-        store.close()
-
-    asyncio.run(story())
+    started_until(database, lambda: "number 1" in caplog.text)
     assert "heads of 'bad' were noted, and there is no such policy" in caplog.text
     assert "there are events of policy number 1, and there is no such policy" in caplog.text
 
