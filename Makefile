@@ -55,7 +55,7 @@ test: $(STAMP) ## run the tests and doctests, without those marked long
 	PYTHONHASHSEED=0 $(PY) -m pytest -n $(WORKERS) -m "not long"
 
 test-long: $(STAMP) ## run the tests marked long
-	@PYTHONHASHSEED=0 $(PY) -m pytest -n $(WORKERS) -m long; code=$$?; \
+	@PYTHONHASHSEED=0 $(PY) -m pytest -n $(WORKERS) -m long -o faulthandler_timeout=2400; code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no test is marked long: nothing was run"; \
 	else exit $$code; fi
 

@@ -39,6 +39,8 @@ ANSWER = {
     "repeated": False,
 }
 
+A_MINUTE = 60.0
+"""Longer than any test of the client takes, shorter than who waits for the suite."""
 
 HEARD = {"decision": "p-c-7-o", "status": "baseline", "detail": "It counts as one."}
 
@@ -97,10 +99,10 @@ def drip(body: bytes, every: float, finished: threading.Event) -> Behaviour:
 
 
 def after(release: threading.Event, then: Behaviour) -> Behaviour:
-    """Do nothing until the test says so."""
+    """Do nothing until the test says so, or has failed before it could: then for a minute."""
 
     def behave(connection: socket.socket, asked: Asked) -> None:
-        release.wait()
+        release.wait(A_MINUTE)
         then(connection, asked)
 
     return behave

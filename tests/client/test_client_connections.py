@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from client.askers import SyncAsker
-from client.misbehaving import ANSWER, Asked, answer, misbehaving, problem, raw, response
+from client.misbehaving import ANSWER, Asked, after, answer, misbehaving, problem, raw, response
 from handrail.client import links
 
 PLENTY = 60.0
@@ -112,11 +112,7 @@ def test_more_requests_than_connections_wait_for_their_turn() -> None:
 
 def test_who_does_not_get_a_turn_in_time_falls_back() -> None:
     release = threading.Event()
-
-    def hang(connection: socket.socket, _: Asked) -> None:
-        release.wait()
-
-    with misbehaving(hang) as server:
+    with misbehaving(after(release, raw())) as server:
         client = SyncAsker(server.url, timeout=PLENTY, connections=1)
         thread = threading.Thread(target=client.decide)
         thread.start()

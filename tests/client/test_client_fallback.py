@@ -18,6 +18,7 @@ import pytest
 import handrail
 from client.askers import SyncAsker
 from client.misbehaving import (
+    A_MINUTE,
     ANSWER,
     Behaviour,
     after,
@@ -175,7 +176,7 @@ def test_a_hang_meets_the_deadline(asker: Callable[..., SyncAsker], where: str) 
     def hang(connection: socket.socket, _: object) -> None:
         if where == "after the headers":
             connection.sendall(head)
-        release.wait()
+        release.wait(A_MINUTE)
 
     with misbehaving(then=hang) as server:
         client = asker(server.url, timeout=0.05)
@@ -225,7 +226,7 @@ def test_a_lookup_that_hangs_meets_the_deadline(
     def getaddrinfo(*_: object, **__: object) -> list[Any]:
         nonlocal lookups
         lookups += 1
-        release.wait()
+        release.wait(A_MINUTE)
         raise socket.gaierror("no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)

@@ -10,7 +10,7 @@ import pytest
 
 from client import misbehaving as misbehaviour
 from client.askers import SyncAsker
-from client.misbehaving import ANSWER, answer, drip, misbehaving, problem, raw, response
+from client.misbehaving import ANSWER, after, answer, drip, misbehaving, problem, raw, response
 from handrail.client.unheard import Unheard
 
 PLENTY = 60.0
@@ -101,11 +101,7 @@ def test_a_report_that_is_refused_is_given_up(
 def test_decide_does_not_wait_for_reports(asker: Callable[..., SyncAsker]) -> None:
     """The report hangs until the test is over; rounds are decided meanwhile."""
     release = threading.Event()
-
-    def hang(*_: object) -> None:
-        release.wait()
-
-    with misbehaving(*LOST, reports=hang) as server:
+    with misbehaving(*LOST, reports=after(release, raw())) as server:
         client = asker(server.url, timeout=PLENTY)
         client.decide()
         choices = [client.decide() for _ in range(3)]
