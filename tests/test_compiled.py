@@ -40,6 +40,7 @@ def run(root: Path, cache: Path, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_an_edited_rule_reaches_its_callers(tmp_path: Path) -> None:
     """The width is called by the policy's compiled round, in another module.
 
@@ -77,6 +78,7 @@ def test_old_folders_are_swept(tmp_path: Path) -> None:
     assert fresh.exists()
 
 
+@pytest.mark.long
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     """A file stands where the folder should be (root may write into read-only folders)."""
     blocked = tmp_path / "cache"

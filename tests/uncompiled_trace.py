@@ -40,7 +40,7 @@ def _cases() -> dict[str, tuple[str, str, dict[str, Any], int]]:
         if learns and setting != "guard":
             variants["lessons"] = {"learn_baseline": True}
         if row.schedule == "checkpoints":
-            variants["list"] = {"checkpoint_every": None, "checkpoints": [5, 30, 31, 80]}
+            variants["list"] = {"checkpoint_every": None, "checkpoints": [5, 20, 21, 40]}
             variants["gap"] = {"checkpoint_every": None, "checkpoint_gap": 6}
         if row.conservative and setting != "dim":
             variants["interval"] = {"baseline_mean": (0.5, 0.6)}
@@ -53,7 +53,7 @@ def _cases() -> dict[str, tuple[str, str, dict[str, Any], int]]:
         for variant, changes in variants.items():
             if row.estimator == "linear":  # so that features of any length allow the means drawn
                 changes["theta_bound"] = 40.0
-            cases[f"{name} {setting} {variant}"] = (name, setting, changes, 90)
+            cases[f"{name} {setting} {variant}"] = (name, setting, changes, 50)
     wide = {"dim": 9, "feature_bound": 2.0, "theta_bound": 40.0}
     for name in ("LinUCB", "CLUCB", "CLUCB2", "LinHANDRAIL", "CLUCB-L"):
         cases[f"{name} wide"] = (name, "dim", wide, 60)

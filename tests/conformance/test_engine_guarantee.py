@@ -58,8 +58,18 @@ PAIRS = [
 ]
 
 
+def _slow(environment: str, name: str) -> bool:
+    """Whether it takes seconds: the ellipsoid of every arm for arms alone, and its past sum."""
+    return name == "CUCB" or (name in LINEAR and (environment == "bernoulli" or name == "CLUCB"))
+
+
 @pytest.mark.parametrize(
-    ("environment", "name"), [pair for pair in PAIRS if CATALOGUE[pair[1]].past != "none"]
+    ("environment", "name"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.long] if _slow(*pair) else [])
+        for pair in PAIRS
+        if CATALOGUE[pair[1]].past != "none"
+    ],
 )
 def test_the_promise_is_kept(environment: str, name: str) -> None:
     smallest, violations = _runs(environment, name)

@@ -17,7 +17,7 @@ def test_bernoulli_arms(name: str) -> None:
     """Four problems, one of them long."""
     tallies = []
     for seed, (arms, rank, alpha, rounds) in enumerate(
-        [(5, 1, 0.1371, 2000), (2, 0, 0.1137, 400), (8, 2, 0.2213, 400), (6, 1, 0.3719, 400)]
+        [(5, 1, 0.1371, 1000), (2, 0, 0.1137, 400), (8, 2, 0.2213, 400), (6, 1, 0.3719, 400)]
     ):
         problem = Bernoulli(np.random.default_rng([1, seed]), arms=arms, rank=rank, alpha=alpha)
         tallies.append(by_name(name, problem, rounds, seed=seed))
@@ -31,7 +31,7 @@ def test_gaussian_arms(name: str) -> None:
     for seed in range(2):
         rng = np.random.default_rng([2, seed])
         problem = GaussianArms(rng, noise=0.2 + 0.2 * seed, rank=seed, alpha=0.1137)
-        tallies.append(by_name(name, problem, 1500, seed=seed))
+        tallies.append(by_name(name, problem, 700, seed=seed))
     assert not missing(name, tallies)
 
 
@@ -40,7 +40,7 @@ def test_baseline_given_by_round(name: str) -> None:
     """Any arm may be the baseline of a round, so that a baseline may have been explored before."""
     rng = np.random.default_rng(3)
     problem = WanderingBaseline(rng, rank=1, alpha=0.1137, baseline_lower=0.02)
-    tally = by_name(name, problem, 800)
+    tally = by_name(name, problem, 500)
     assert not missing(name, [tally])
     if name == "CUCB-L":
         assert tally.events["safe"]

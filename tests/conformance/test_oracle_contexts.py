@@ -16,7 +16,7 @@ def test_contexts(name: str) -> None:
     tallies = []
     truth = CATALOGUE[name].past == "oracle"
     for seed, (dim, noise, alpha, rounds) in enumerate(
-        [(5, 0.3, 0.1137, 2000), (2, 0.1, 0.2213, 400), (6, 0.5, 0.3719, 400)]
+        [(5, 0.3, 0.1137, 1000), (2, 0.1, 0.2213, 400), (6, 0.5, 0.3719, 400)]
     ):
         rng = np.random.default_rng([20, seed])
         problem = Contexts(rng, dim=dim, noise=noise, alpha=alpha, tell_truth=truth)

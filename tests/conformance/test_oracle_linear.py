@@ -16,7 +16,7 @@ from oracle.problems import LinearArms, WanderingLinear
 def test_more_arms_than_dimensions(name: str) -> None:
     """K > d."""
     tallies = []
-    for seed, (arms, dim, rank, rounds) in enumerate([(8, 4, 0, 2000), (9, 2, 1, 400)]):
+    for seed, (arms, dim, rank, rounds) in enumerate([(8, 4, 0, 1000), (9, 2, 1, 400)]):
         rng = np.random.default_rng([10, seed])
         problem = LinearArms(rng, arms=arms, dim=dim, rank=rank, alpha=0.1137)
         tallies.append(by_name(name, problem, rounds, seed=seed))
@@ -27,7 +27,7 @@ def test_more_arms_than_dimensions(name: str) -> None:
 def test_fewer_arms_than_dimensions(name: str) -> None:
     """K < d."""
     tallies = []
-    for seed, (arms, dim, rank, rounds) in enumerate([(5, 7, 1, 2000), (6, 12, 0, 400)]):
+    for seed, (arms, dim, rank, rounds) in enumerate([(5, 7, 1, 1000), (6, 12, 0, 400)]):
         rng = np.random.default_rng([11, seed])
         problem = LinearArms(rng, arms=arms, dim=dim, rank=rank, noise=0.2, alpha=0.1137)
         tallies.append(by_name(name, problem, rounds, seed=seed))

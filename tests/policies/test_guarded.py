@@ -192,6 +192,7 @@ def count(asked: Literal["policies", "actions", "contexts"]) -> Budgets:
     return Budgets(*below.tolist())
 
 
+@pytest.mark.long
 def test_a_population_mean_certifies_the_budget_in_expectation_over_contexts() -> None:
     """Asked about policies, whether the baseline is played depends on the past alone."""
     found = count("policies")
@@ -209,6 +210,7 @@ def test_a_population_mean_certifies_nothing_where_the_context_chooses_the_basel
     assert found.realised > 0.9 * RUNS
 
 
+@pytest.mark.long
 def test_the_mean_given_the_context_certifies_the_contexts_that_came() -> None:
     found = count("contexts")
     print(f"each context's own mean: {found.realised} of {RUNS}, at most {MOST} promised")

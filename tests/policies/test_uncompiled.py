@@ -15,6 +15,9 @@ import pytest
 import uncompiled_trace
 from uncompiled_trace import Step, traces
 
+pytestmark = pytest.mark.long
+"""`test_compiled` compares the rules in seconds; here is every algorithm and option."""
+
 TOLERANCE = 1e-12
 """Relative, or absolute below 1.
 

@@ -329,7 +329,7 @@ def test_data_that_workers_lack_or_have_otherwise(
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-@pytest.mark.parametrize("nanny", ["--nanny", "--no-nanny"])
+@pytest.mark.parametrize("nanny", ["--nanny", pytest.param("--no-nanny", marks=pytest.mark.long)])
 def test_threads_do_not_multiply(
     nanny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,7 +317,9 @@ def test_unguarded_they_do_not(proposer: str) -> None:
     assert np.mean(e3) > 0.1  # the baseline is proposed, and counted as such
 
 
-@pytest.mark.parametrize("variant", ["learned", "every 20", "gaps"])
+@pytest.mark.parametrize(
+    "variant", ["learned", "every 20", pytest.param("gaps", marks=pytest.mark.long)]
+)
 def test_whatever_is_known_they_keep_the_promise(variant: str) -> None:
     name, more = VARIANTS[variant]
     table = _runs("bernoulli", Contender(name, {"proposer": "epsilon-greedy", **more}), **HARD)
@@ -325,6 +327,7 @@ def test_whatever_is_known_they_keep_the_promise(variant: str) -> None:
     assert int(np.sum(table[where].to_numpy() < -1e-9)) <= MOST
 
 
+@pytest.mark.long
 def test_over_contexts_they_keep_the_promise() -> None:
     hard = {"actions": 6, "dim": 3, "perturbation": 0.1, "noise": 0.5}
     proposer = {"proposer": "linear-epsilon-greedy"}

@@ -18,7 +18,7 @@ OFTEN = {"limits": {"snapshot_every": 50}}
 
 
 @pytest.mark.parametrize(
-    ("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=pytest.mark.long)], ids=["5", "50"]
+    ("kills", "seed"), [(3, 1), pytest.param(50, 2, marks=pytest.mark.long)], ids=["3", "50"]
 )
 def test_killed_under_load(kills: int, seed: int, tmp_path: Path) -> None:
     database, log = str(tmp_path / "log.db"), tmp_path / "server.log"
