@@ -35,7 +35,7 @@ PLANS = {"lossy": LOSSY, "falling": FALLING}
 SCHEDULES = ["every-round", "checkpoints"]
 MEANS = ["arm-sums", "martingale", "larger", "oracle"]
 LINEAR = ["self-normalised", "martingale", "larger"]
-LONG = 120
+LONG = 90
 
 
 def _problem(kind: str, seed: int, **more: Any) -> Problem:
@@ -269,4 +269,4 @@ def test_saved_guards(default: float | None, told: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(handrail, "make_policy", lambda *a, **k: Saved(make(*a, **k)))
     problem = Proposals(np.random.default_rng(157), told)
     more: dict[str, Any] = {} if default is None else {"default_reward": default}
-    assert guarded("GUARD", problem, LONG, plan=FALLING, confirm=True, **more).fallen > 3
+    assert guarded("GUARD", problem, 2 * LONG, plan=FALLING, confirm=True, **more).fallen > 3

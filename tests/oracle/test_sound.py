@@ -16,7 +16,7 @@ from oracle.beyond import ContextsInIntervals, ContextsUntold, around
 from oracle.catalogue import Parts
 from oracle.problems import Bernoulli, LinearArms, arguments
 
-ROUNDS = 150
+ROUNDS = 100
 ROUNDING = 1e-9
 SCHEDULES: dict[str, dict[str, Any]] = {
     "every round": {},
