@@ -25,7 +25,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
 def test_contract(name: str, setting: str, variant: str) -> None:
     changes = dict(VARIANTS[variant])
-    check_policy(lambda: make(name, setting, **changes), rounds=120)
+    check_policy(lambda: make(name, setting, **changes), rounds=60)
 
 
 def test_names() -> None:
@@ -78,4 +78,4 @@ def test_the_check_can_fail(fault: str, complaint: str) -> None:
         return policy
 
     with pytest.raises(AssertionError, match=complaint):
-        check_policy(factory, rounds=120)
+        check_policy(factory, rounds=60)

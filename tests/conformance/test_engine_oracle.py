@@ -115,7 +115,7 @@ def test_widths_of_means(width: str, cumulative: str, clip: str) -> None:
     """Widths, and for both kinds of past the clip; `ucb1` moves with the round."""
     for name in ["CUCB2", "CUCB2T"] if cumulative != "paper" else MEANS:
         policy = {"width": width, "cumulative": cumulative, "clip": clip, "checkpoint_every": 9}
-        _follow("bernoulli", name, 2, 0, {}, rounds=250, alpha=0.2213, **policy)
+        _follow("bernoulli", name, 2, 0, {}, rounds=150, alpha=0.2213, **policy)
 
 
 @pytest.mark.parametrize("environment", ["linear", "contextual-linear"])
@@ -125,7 +125,7 @@ def test_widths_of_means(width: str, cumulative: str, clip: str) -> None:
 def test_widths_of_ellipsoids(environment: str, width: str, cumulative: str, clip: str) -> None:
     for name in ["CLUCB2", "CLUCB2T"] if cumulative != "paper" else LINEAR:
         policy = {"width": width, "cumulative": cumulative, "clip": clip, "checkpoint_every": 9}
-        _follow(environment, name, 2, 0, {}, rounds=200, alpha=0.2213, **policy)
+        _follow(environment, name, 2, 0, {}, rounds=120, alpha=0.2213, **policy)
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_parts_by_hand(parts: Parts) -> None:
         environments.append("contextual-linear")
     for environment in environments:
         mine = handrail.Algorithm("mine", *parts)
-        _follow(environment, mine, 0, 1, {}, rounds=300, checkpoint_every=11)
+        _follow(environment, mine, 0, 1, {}, rounds=180, checkpoint_every=11)

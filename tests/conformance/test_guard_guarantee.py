@@ -21,7 +21,7 @@ from scipy import stats
 import handrail
 from handrail import Policy
 
-RUNS, ROUNDS = 1000, 80
+RUNS, ROUNDS = 700, 80
 ALPHA, DELTA = 0.3, 0.1
 FALSE_ALARM = 1e-6
 MOST = int(stats.binom.isf(FALSE_ALARM, RUNS, DELTA))

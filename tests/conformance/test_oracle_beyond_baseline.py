@@ -23,7 +23,7 @@ LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
 PLANS = {"at once": Plan(), "scattered": SCATTERED, "lossy": LOSSY}
 MEANS = ["arm-sums", "martingale", "larger"]
 LINEAR = ["self-normalised", "martingale", "larger"]
-LONG = 100
+LONG = 75
 
 
 def _arms(kind: str, seed: int, **more: Any) -> Problem:

@@ -18,7 +18,7 @@ from oracle.problems import arguments
 SCATTERED = Plan(longest=40, at_once=0.5)
 MEANS = ["arm-sums", "martingale", "larger"]
 LINEAR = ["self-normalised", "martingale", "larger"]
-LONG = 100
+LONG = 80
 
 
 @pytest.mark.parametrize("ever", [12, "any"])

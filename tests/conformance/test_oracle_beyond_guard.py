@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::handrail.errors.NoGuaranteeWarn
 TOLD = ["known", "round", "once", "learned"]
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
-LONG = 120
+LONG = 90
 
 
 @pytest.mark.parametrize("cumulative", ["paper", "subgaussian", "mixture", "bernstein"])

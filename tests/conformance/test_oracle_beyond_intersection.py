@@ -16,7 +16,7 @@ from oracle.problems import LinearArms
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
 PASTS = ["self-normalised", "martingale", "larger"]
-LONG = 100
+LONG = 80
 
 
 @pytest.mark.parametrize("baseline", ["known", "interval", "learned"])

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::handrail.errors.NoGuaranteeWarn
 SELECTIONS = ["two-step", "largest-lower", "constrained"]
 SCATTERED = Plan(longest=40, at_once=0.5)
 LOSSY = Plan(longest=30, at_once=0.4, lost=0.2, closed=0.7)
-LONG = 100
+LONG = 75
 
 
 def _problem(kind: str, seed: int, **more: Any) -> Problem:

@@ -19,7 +19,7 @@ from oracle.pair import with_lines
 from oracle.problems import Contexts, LinearArms, Problem, arguments
 
 SCATTERED = Plan(longest=40, at_once=0.5)
-LONG = 100
+LONG = 80
 LAWS: dict[str, Any] = {
     "every 5": {"checkpoint_every": 5},
     "listed": {"checkpoints": [4, 50, 51, 120]},

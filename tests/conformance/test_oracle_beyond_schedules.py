@@ -31,7 +31,7 @@ LAWS: dict[str, Any] = {
     "sample": np.array([3, 8, 8, 9, 14, 20, 25, 30, 30, 31]),
 }
 KINDS = ["bernoulli", "interval", "linear", "learned", "contexts", "intervals"]
-LONG = 100
+LONG = 75
 
 
 def _reports(law: Any, seed: int) -> After:

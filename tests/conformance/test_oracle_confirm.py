@@ -35,7 +35,7 @@ PLANS = {"lossy": LOSSY, "falling": FALLING}
 SCHEDULES = ["every-round", "checkpoints"]
 MEANS = ["arm-sums", "martingale", "larger", "oracle"]
 LINEAR = ["self-normalised", "martingale", "larger"]
-LONG = 90
+LONG = 70
 
 
 def _problem(kind: str, seed: int, **more: Any) -> Problem:

@@ -41,7 +41,7 @@ def test_out_of_order(name: str, clip: str) -> None:
         by_name(
             name,
             _problem(name, seed),
-            600 if clip == "zero" else 300,
+            400 if clip == "zero" else 150,
             plan=SCATTERED,
             seed=seed,
             clip=clip,
@@ -58,7 +58,7 @@ def test_some_never_come(name: str, default: float | None) -> None:
     """Some rounds are closed without a reward, some are left open."""
     more: dict[str, Any] = {} if default is None else {"default_reward": default}
     for seed in range(2):
-        by_name(name, _problem(name, seed), 160, plan=LOSSY, seed=seed, **more)
+        by_name(name, _problem(name, seed), 110, plan=LOSSY, seed=seed, **more)
 
 
 @pytest.mark.parametrize("default", [None, 0.0, 0.25])
@@ -69,7 +69,7 @@ def test_window(name: str, window: int, default: float | None) -> None:
     more: dict[str, Any] = {} if default is None else {"default_reward": default}
     for seed in range(2):
         problem = _problem(name, seed)
-        by_name(name, problem, 130, plan=PROMPT, seed=seed, window=window, **more)
+        by_name(name, problem, 90, plan=PROMPT, seed=seed, window=window, **more)
 
 
 @pytest.mark.parametrize("name", [*MEANS, *LINEAR])
@@ -81,4 +81,4 @@ def test_window_in_units(name: str) -> None:
         problem = Bernoulli(rng, arms=4, reward_range=(-10.0, 10.0))
     else:
         problem = LinearArms(rng, arms=5, dim=3, reward_range=(-10.0, 10.0))
-    by_name(name, problem, 130, plan=PROMPT, window=7, default_reward=-10.0)
+    by_name(name, problem, 90, plan=PROMPT, window=7, default_reward=-10.0)

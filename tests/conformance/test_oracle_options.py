@@ -19,7 +19,7 @@ CUMULATIVE = ["paper", "subgaussian", "mixture"]
 MARTINGALE = [name for name, parts in CATALOGUE.items() if parts.past == "martingale"]
 OTHERS = [name for name in CATALOGUE if name not in MARTINGALE]
 WIDTHS = {"means": ["wu", "ucb1", "mixture"], "linear": ["paper", "determinant"]}
-LONG = 90
+LONG = 70
 
 
 def _problem(name: str, seed: int = 0) -> Problem:

@@ -16,12 +16,12 @@ from oracle.beyond import ContextsInIntervals, ContextsUntold, around
 from oracle.catalogue import Parts
 from oracle.problems import Bernoulli, LinearArms, arguments
 
-ROUNDS = 100
+ROUNDS = 70
 ROUNDING = 1e-9
 SCHEDULES: dict[str, dict[str, Any]] = {
     "every round": {},
     "every 7": {"checkpoint_every": 7},
-    "listed": {"checkpoints": [3, 20, 21, 90]},
+    "listed": {"checkpoints": [3, 20, 21, 60]},
     "reported": {"checkpoint_gap": 6},
 }
 

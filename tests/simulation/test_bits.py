@@ -59,7 +59,7 @@ def bits(table: Any) -> bytes:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-@pytest.mark.parametrize("runs", [37, 95])
+@pytest.mark.parametrize("runs", [37, pytest.param(95, marks=pytest.mark.long)])
 def test_workers_and_blocks(name: str, runs: int) -> None:
     """Runs that do not fill their last group; one block, blocks of one group, odd sizes."""
     expected = _tables(name, runs=runs, workers=1, block=1000)

@@ -145,7 +145,7 @@ def test_an_action_worth_waiting_for(parts: Parts) -> None:
     """
     mine = handrail.Algorithm("mine", *parts)
     problem = arms([0.5, 0.05, *[0.0] * 40], 1)
-    for run in range(30):
+    for run in range(15):
         chosen: dict[str, Any] = {"alpha": 0.05, "ridge": 0.01, "checkpoint_every": 13, "ties": 50}
         same(problem, mine, 300, run=run, noise=0.1, **chosen)
         same(problem, mine, 300, run=run, noise=0.05, **chosen)

@@ -46,7 +46,7 @@ FITS: list[dict[str, Any]] = [
     msgspec.to_builtins(request) for algorithm in ALGORITHMS for _, request in kinds(algorithm)
 ]
 T = TypeVar("T")
-EXAMPLES = int(os.environ.get("HANDRAIL_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("HANDRAIL_EXAMPLES", "12"))
 
 
 class Service:
