@@ -19,7 +19,8 @@ def number(field: str, value: object) -> float:
     if type(value) is float and math.isfinite(value):
         return value
     try:
-        if isinstance(value, str | bytes):  # which float() would read
+        # What float() would read: text, half a complex number, a time without its unit.
+        if isinstance(value, str | bytes) or _kind(value) in "cmM":
             raise TypeError
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -27,6 +28,11 @@ def number(field: str, value: object) -> float:
     if not math.isfinite(result):
         raise InputError(field, f"{result} is not finite", "pass a finite number")
     return result
+
+
+def _kind(value: object) -> str:
+    """Return NumPy's letter for the type of a scalar or an array; "O" of anything else."""
+    return str(getattr(getattr(value, "dtype", None), "kind", "O"))
 
 
 def positive(field: str, value: object) -> float:
@@ -91,7 +97,7 @@ def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
     """
     try:
         result = np.asarray(value)
-        if result.dtype.kind not in "fiub" or np.ma.is_masked(value):
+        if result.dtype.kind not in "fiub" or _masked(value):
             raise TypeError
         result = np.ascontiguousarray(result, dtype=np.float64)
     except (TypeError, ValueError):
@@ -107,6 +113,13 @@ def array(field: str, value: object, shape: tuple[int | None, ...]) -> Floats:
             f"pass shape [{wanted}]",
         )
     return result if result.flags.writeable else result.copy()
+
+
+def _masked(value: object) -> bool:
+    """Say whether numbers are masked, in an array or in one that is a row of a list."""
+    if isinstance(value, tuple | list):
+        return any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in value)
+    return bool(np.ma.is_masked(value))
 
 
 def finite(field: str, value: Floats) -> Floats:

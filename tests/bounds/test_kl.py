@@ -145,6 +145,13 @@ def test_sums_beyond_the_range_are_taken_as_its_ends() -> None:
     assert kl_interval(10, math.nan, 0.05) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("total", [0.0, 5.0, 10.0])
+def test_at_no_level_at_all_it_is_everything(total: float) -> None:
+    assert kl_interval(10, total, 0.0) == (0.0, 1.0)
+    low, high = kl_interval(10, total, 5e-324)
+    assert 0.0 <= low <= total / 10 <= high <= 1.0
+
+
 @given(st.integers(1, 10**9), st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(-12.0, -0.1))
 def test_it_moves_with_the_sum_and_shrinks_with_the_level(
     count: int, one: float, other: float, log_level: float

@@ -26,6 +26,7 @@ SLOW_CLUCB = pytest.param("CLUCB", marks=pytest.mark.long)
 """Its sum over all past rounds takes ten seconds; `make certify` has it in every world."""
 
 
+@pytest.mark.long
 def test_the_count_is_that_of_the_runs() -> None:
     given = {"policy.noise": 0.4}
     found = certify("CUCB", "loud", 0.3, 0.1, parameters=given, **SMALL)
@@ -65,6 +66,7 @@ def test_arms(name: str) -> None:
     assert found.violations <= (0 if name.endswith("Or") else 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environment", ["traps", "wilderness", "lures"])
 @pytest.mark.parametrize("name", [SLOW_CLUCB, "CLUCB2T"])
 def test_linear(name: str, environment: str) -> None:

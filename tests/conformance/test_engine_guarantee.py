@@ -18,6 +18,9 @@ import handrail
 from handrail.records import Floats
 from oracle.catalogue import CATALOGUE, LINEAR
 
+# `make certify` plays the same algorithms many more times, with controls that have to fail.
+pytestmark = pytest.mark.long
+
 ALPHA, DELTA = 0.2, 0.1
 RUNS, PROBLEMS, ROUNDS, EVERY = 150, 4, 600, 20
 FALSE_ALARM = 1e-6

@@ -58,6 +58,20 @@ def test_one_mean_of_an_arm(kind: str, past: str, selection: str, schedule: str)
 
 
 @pytest.mark.parametrize("schedule", ["every-round", "checkpoints"])
+@pytest.mark.parametrize("past", [*MEANS, "oracle"])
+@pytest.mark.parametrize("width", ["kl", "mixture", "wu"])
+def test_one_mean_of_an_arm_that_is_learned_too(width: str, past: str, schedule: str) -> None:
+    """The interval is cut to the arm's own, as soon as that is the narrower one."""
+    parts = Parts("means", past, "constrained", schedule)
+    told: dict[str, Any] = {"learn_baseline": True, "alpha": 0.4863, "width": width}
+    for seed, kind in enumerate(["bernoulli", "gaussian" if width != "kl" else "fractions"]):
+        problem = _arms(kind, seed)
+        pair = around(problem.settings, 0.5, 0.5)
+        tally = by_hand(parts, problem, 200, seed=seed, baseline_mean=pair, **told)
+        assert set(tally.events) >= {"baseline", "optimistic"}
+
+
+@pytest.mark.parametrize("schedule", ["every-round", "checkpoints"])
 @pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("past", [*LINEAR, "oracle"])
 def test_one_mean_of_an_arm_with_features(past: str, selection: str, schedule: str) -> None:

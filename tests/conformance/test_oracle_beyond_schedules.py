@@ -114,12 +114,16 @@ def test_shares_of_random_gaps(kind: str, accounting: str) -> None:
 
 
 @pytest.mark.parametrize("accounting", ["union", "paper"])
-def test_random_gaps_of_a_known_past(accounting: str) -> None:
-    """No other event takes part: the gaps have all of delta."""
+@pytest.mark.parametrize("cut", [False, True], ids=["known mean", "interval that is learned"])
+def test_random_gaps_of_a_known_past(cut: bool, accounting: str) -> None:
+    """The gaps have all of delta, unless an interval is cut to what its arm is learned to be."""
     gap = stats.randint(1, 31)
     parts = Parts("means", "oracle", "constrained", "checkpoints")
     problem = Bernoulli(np.random.default_rng(94), arms=4, rank=1, alpha=0.1137)
     told: dict[str, Any] = {"checkpoint_every": None, "checkpoint_gap": gap, "delta": 0.5}
+    if cut:
+        pair = around(problem.settings, 0.2, 0.4)
+        told |= {"baseline_mean": pair, "learn_baseline": True, "width": "kl"}
     by_hand(parts, problem, LONG, after=_reports(gap, 8), accounting=accounting, **told)
 
 

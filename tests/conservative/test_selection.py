@@ -164,6 +164,33 @@ def test_a_margin_of_exactly_0_is_safe_for_those_who_do_not_lead() -> None:
     assert found == wanted
 
 
+def test_action_0_is_played_though_another_leads() -> None:
+    """The leader, action 1, is not safe; action 2 is the baseline, whose mean is 0.5."""
+    margin = np.array([0.1, -0.1, math.nan])
+    upper, lower = np.array([0.75, 0.9, 0.5]), np.array([0.625, 0.1, 0.5])
+    for selection in (CONSTRAINED, LARGEST_LOWER, LARGEST_LOWER_LITERAL):
+        assert select(selection, upper, lower, margin, 2, 0.5, 0.5, 1) == 0
+
+
+@pytest.mark.parametrize("safe", [0, 1])
+def test_constrained_prefers_an_action_to_the_baseline_at_equality(safe: int) -> None:
+    """Though another leads; one whose upper bound is less than the mean is not played."""
+    leader, baseline, mean = 1 - safe, 2, 0.5
+    upper, lower, margin = np.full(3, 0.5), np.zeros(3), np.full(3, 0.1)
+    upper[leader], margin[leader] = 0.75, -0.1
+    assert select(CONSTRAINED, upper, lower, margin, baseline, mean, mean, leader) == safe
+    upper[safe] = math.nextafter(mean, 0.0)
+    assert select(CONSTRAINED, upper, lower, margin, baseline, mean, mean, leader) == baseline
+
+
+def test_largest_lower_prefers_the_baseline_at_equality() -> None:
+    upper, lower = np.array([0.75, 0.9, 0.5]), np.array([0.5, 0.1, 0.5])
+    margin = np.array([0.1, -0.1, math.nan])
+    assert select(LARGEST_LOWER, upper, lower, margin, 2, 0.5, 0.5, 1) == 2
+    lower[0] = math.nextafter(0.5, 1.0)
+    assert select(LARGEST_LOWER, upper, lower, margin, 2, 0.5, 0.5, 1) == 0
+
+
 @pytest.mark.parametrize("size", [3, 8, 9, 17, 24, 33])
 def test_two_may_be_left_out_wherever_they_stand(size: int) -> None:
     """The largest of all, and the largest of the others, whatever the size of a vector is."""

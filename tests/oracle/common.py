@@ -34,6 +34,9 @@ class Common:
     learn_baseline: bool
     """Whether the estimator learns from the rewards of baseline rounds."""
 
+    cut: bool
+    """Whether the baseline's interval is cut to that of its arm, which its rewards narrow."""
+
     teach_mean: bool
     """Whether it learns from the mean, where that is known exactly, as if it were the reward."""
 
@@ -77,7 +80,9 @@ class Common:
         self.learn_baseline = learn_baseline is True or self.learned
         self.teach_mean = learn_baseline == "mean" and not self.learned
         self.interval = self._interval(baseline_mean)
-        self.lowest = 0.0 if self.interval is None else self.interval[0]
+        lo, hi = self.interval or (0.0, 0.0)
+        self.cut = parts.estimator == "means" and learn_baseline is True and lo < hi
+        self.lowest = lo
         if baseline_lower is not None:
             self.lowest = self.units.inward(baseline_lower)
         self.clip = {"zero": True, "none": False}[clip]
@@ -94,6 +99,7 @@ class Common:
                 parts.past,
                 parts.estimator,
                 learned=self.learned,
+                cut=self.cut,
                 random_gaps=self.schedule.random,
             ),
             math.nan if delta is None else delta,
@@ -135,7 +141,10 @@ class Common:
         """Whether the baseline's reward is used then.
 
         What promises nothing has the baseline among its actions, as long as these stay the same.
+        Never where word of what was played is needed, since none is given of such a round.
         """
+        if self.history.needs_word:
+            return False
         return self.learn_baseline or (self.parts.past == "none" and self.fixed)
 
     def checkpoint(self) -> None:

@@ -3,7 +3,8 @@
 Events that safety needs:
 
 - ``estimator``: the arms' bounds or the ellipsoid, unless there is neither, or nothing rests on
-  them because the past is known or nothing is promised: then they have all of delta, unshared;
+  them because nothing is promised, or the past is known and no interval is cut: then they have all
+  of delta, unshared;
 - ``martingale``: where the past is, or may be, a sum of rewards;
 - ``baseline``: a guard's interval of a mean that it learns (elsewhere that is one of the arms');
 - ``schedule``: random gaps are not shorter than thought.
@@ -17,9 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def events(past: str, estimator: str, *, learned: bool, random_gaps: bool) -> list[str]:
-    """The events in use."""
-    used = [] if estimator == "none" or past in ("none", "oracle") else ["estimator"]
+def events(
+    past: str, estimator: str, *, learned: bool, random_gaps: bool, cut: bool = False
+) -> list[str]:
+    """The events in use; ``cut``: the baseline's interval is cut to its arm's."""
+    unused = estimator == "none" or past == "none" or (past == "oracle" and not cut)
+    used = [] if unused else ["estimator"]
     if past in ("martingale", "larger"):
         used.append("martingale")
     if estimator == "none" and learned:

@@ -182,7 +182,10 @@ class Oracle(Common):
         )
 
     def _mean(self, told: Interval | None, bounds: Estimate, baseline: int) -> Interval:
-        """Where the baseline's mean lies: told, or as the estimator has it, cut to [0, 1]."""
+        """Where the baseline's mean lies: told, as the estimator has it, cut to [0, 1], or both."""
+        if told is not None and self.cut:
+            lo, hi = float(bounds.lowers[baseline]), float(bounds.uppers[baseline])
+            return max(told[0], min(lo, 1.0)), min(told[1], max(hi, 0.0))
         if told is not None:
             return told
         if not self.learned:

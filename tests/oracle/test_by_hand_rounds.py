@@ -199,6 +199,17 @@ def test_guard_sums_rewards() -> None:
 # ---------------------------------------------------------------- delta, and late rewards
 
 
+def test_an_interval_that_is_cut_is_paid_for() -> None:
+    assert events("oracle", "means", learned=False, random_gaps=True, cut=True) == [
+        "estimator",
+        "schedule",
+    ]
+    assert events("martingale", "means", learned=False, random_gaps=False, cut=True) == [
+        "estimator",
+        "martingale",
+    ]
+
+
 def test_events_and_their_shares() -> None:
     """Who takes part, and what the baseline's own interval leaves."""
     assert events("arm-sums", "means", learned=True, random_gaps=False) == ["estimator"]

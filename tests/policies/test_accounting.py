@@ -62,3 +62,45 @@ def test_who_promises_nothing_and_who_cannot_fail() -> None:
     assert make("LinUCB", "dim").failure_probability is None
     assert make("CUCB-Or", "arms").failure_probability == 0.0
     assert make("CLUCB2", "dim").failure_probability == pytest.approx(0.1)
+
+
+INTERVAL: dict[str, Any] = {"baseline_mean": (0.4, 0.6), "learn_baseline": True}
+
+
+def test_an_oracle_pays_for_the_bounds_that_cut_an_interval() -> None:
+    """What the rewards of baseline rounds say of the baseline's mean is said with probability."""
+    for name in ("CUCB-Or", "HANDRAIL-Or"):
+        assert make(name, "arms", **INTERVAL).failure_probability == pytest.approx(0.1)
+    paper = make("CUCB-Or", "arms", accounting="paper", **INTERVAL)
+    assert paper.failure_probability == pytest.approx(0.1 * 2 * ZETA_3)
+    wrong = make("CUCB-Or", "arms", baseline_delta=0.04, **INTERVAL)
+    assert wrong.failure_probability == pytest.approx(0.1)
+    assert wrong._settings.rules["estimator_level"][0] == pytest.approx(0.06 / (2 * ZETA_3))
+    with pytest.warns(handrail.NoGuaranteeWarning, match="no proved level"):
+        assert make("CUCB-Or", "arms", width="ucb1", **INTERVAL).failure_probability is None
+    # These cut nothing.
+    assert make("CUCB-Or", "arms", baseline_mean=(0.4, 0.6)).failure_probability == 0.0
+    assert make("CUCB-Or", "arms", learn_baseline=True).failure_probability == 0.0
+    point = {**INTERVAL, "baseline_mean": (0.5, 0.5)}
+    assert make("CUCB-Or", "arms", **point).failure_probability == 0.0
+    assert make("CLUCB-Or", "features", **INTERVAL).failure_probability == 0.0
+
+
+def test_such_an_oracle_shares_delta_with_random_gaps() -> None:
+    row = handrail.Algorithm("or-t", "means", "oracle", "constrained", "checkpoints")
+    gaps: dict[str, Any] = {
+        "checkpoint_every": None,
+        "checkpoint_gap": {"law": "poisson", "args": [50]},
+        "width": "mixture",
+    }
+    policy = make(row, "arms", **gaps, **INTERVAL)
+    assert policy.failure_probability == pytest.approx(0.1)
+    assert policy._settings.rules["estimator_level"][0] == pytest.approx(0.05)
+    assert policy._settings.schedule is not None
+    assert policy._settings.schedule.delta == pytest.approx(0.05)
+    weights = {"estimator": 3.0, "schedule": 1.0}
+    weighed = make(row, "arms", delta_weights=weights, **gaps, **INTERVAL)
+    assert weighed._settings.rules["estimator_level"][0] == pytest.approx(0.075)
+    alone = make(row, "arms", **gaps)
+    assert alone._settings.schedule is not None
+    assert alone._settings.schedule.delta == pytest.approx(0.1)

@@ -57,6 +57,32 @@ def test_pickling_is_saving() -> None:
     assert str(error) == "alpha: is wrong; mend it"
 
 
+@pytest.mark.parametrize("at_once", [True, False], ids=["two copies", "an older save twice"])
+def test_what_two_copies_explore_is_paid_for_once_only(at_once: bool) -> None:
+    """What the guide says of them: each keeps its promise, and both together break it.
+
+    The baseline earns 0.5 and proposals nothing. 200 rounds of the baseline are worth 50; each copy
+    explores as far as that goes, which the other knows nothing of.
+    """
+    guard = make("GUARD", "guard", alpha=0.5, baseline_mean=0.5, delta=1e-9)
+    budget = 0.0
+    for _ in range(200):
+        guard.decide(hold=True)
+        budget += 0.25
+    copies = [pickle.loads(pickle.dumps(guard)) for _ in range(2)]
+    alone = [budget, budget]
+    for which in [0, 1] * 190 if at_once else [0] * 190 + [1] * 190:
+        decision = copies[which].decide(proposal="new")
+        assert decision.margin >= 0.0
+        change = -0.25 if decision.action == "new" else 0.25
+        budget += change
+        alone[which] += change
+        if decision.awaits_reward:
+            copies[which].learn(decision, 0.0)
+    assert min(alone) >= 0.0
+    assert budget < -40.0
+
+
 @pytest.mark.parametrize("where", ["decide", "learn"])
 def test_a_step_cut_in_half_is_not_saved_over_a_good_file(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

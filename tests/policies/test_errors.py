@@ -6,8 +6,10 @@ checked, for every algorithm, by `handrail.testing.check_policy`.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -92,6 +94,14 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CUCB2", "arms", {"noise": 1e-170}, "noise", "out of range"),
     ("CUCB2", "arms", {"reward_range": (-1e308, 1e308)}, "reward_range", "not finite"),
     ("CUCB2", "arms", {"reward_range": (0.0, 1e-200)}, "reward_range", "out of range"),
+    ("CUCB2", "arms", {"reward_range": {0: 5, 1: 6}}, "reward_range", "not a pair"),
+    ("CUCB2", "arms", {"reward_range": {0, 1}}, "reward_range", "not a pair"),
+    ("CUCB2", "arms", {"reward_range": (each for each in (0, 1))}, "reward_range", "not a pair"),
+    ("CUCB2", "arms", {"reward_range": np.array(1.0)}, "reward_range", "not a pair"),
+    ("CUCB2", "arms", {"reward_range": np.array([0j, 1 + 1j])}, "reward_range", "not a number"),
+    ("CUCB2", "arms", {"baseline_mean": np.array([0.4, 0.6j])}, "baseline_mean", "not a number"),
+    ("CUCB2", "arms", {"alpha": np.complex64(0.1)}, "alpha", "not a number"),
+    ("CUCB2", "arms", {"noise": np.timedelta64(1)}, "noise", "not a number"),
     ("CUCB2", "arms", {"arms": 2**61}, "arms", "out of range"),
     ("CLUCB2", "dim", {"dim": 10**6}, "dim", "out of range"),
     ("CLUCB2", "dim", {"ridge": 1e-310}, "ridge", "out of range"),
@@ -124,6 +134,23 @@ def test_making(name: str, setting: str, changes: dict[str, Any], field: str, re
     assert caught.value.field == field
     assert reason in caught.value.reason
     assert str(caught.value).startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"args": "50"},
+        {"args": ["x"]},
+        {"args": {50}},
+        {"args": (each for each in (50,))},
+        {"args": [50], "kwds": [1]},
+    ],
+)
+def test_a_law_whose_numbers_cannot_be_kept(numbers: dict[str, Any]) -> None:
+    gap = {"law": "poisson", **numbers}
+    with pytest.raises(InputError, match="no frozen law") as caught:
+        make("GUARD-T", "guard", checkpoint_every=None, checkpoint_gap=gap)
+    assert caught.value.field == "checkpoint_gap"
 
 
 @pytest.mark.parametrize(
@@ -166,6 +193,7 @@ USE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CLUCB2", "dim", {"features": np.full((4, 3), math.inf)}, "features", "not finite"),
     ("CLUCB2", "dim", {"features": np.full((4, 3), 1.2)}, "features", "above the bound 2"),
     ("CLUCB2", "dim", {"features": "none"}, "features", "not an array"),
+    ("CLUCB2", "dim", {"features": list(np.ma.masked_less(FEATURES, 0.2))}, "features", "not an"),
     ("CLUCB2", "dim", {"baseline": 4}, "baseline", "unknown"),
     ("CLUCB2", "dim", {"baseline": None}, "baseline", "not known"),
     ("CLUCB2", "dim", {"baseline": 1.0}, "baseline", "not a whole number"),
@@ -221,6 +249,8 @@ def test_learning() -> None:
         (decision, -0.5, "reward", "outside the declared reward_range"),
         (decision, "1", "reward", "not a number"),
         (decision, None, "reward", "not a number"),
+        (decision, np.complex128(0.5 + 3.0j), "reward", "not a number"),
+        (decision, np.array(0.5 + 3.0j), "reward", "not a number"),
         (foreign, 1.0, "decision", "another policy"),
         (foreign.id, 1.0, "decision", "another policy"),
         (explained, 1.0, "decision", "never played"),
@@ -300,6 +330,39 @@ def test_the_given_parameters_are_not_aliased(copies: int) -> None:
         policy.parameters["features"][0] = 0.0
     with pytest.raises(TypeError):
         policy.parameters["alpha"] = 0.9  # type: ignore[index]
+
+
+def test_parameters_and_presets_are_read_only() -> None:
+    """A saved file would trust what was written into them."""
+    gaps: dict[str, Any] = {"checkpoint_every": None, "checkpoint_gap": {"law": "poisson"}}
+    gaps["checkpoint_gap"]["args"] = [50]
+    weights = {"estimator": 1, "martingale": 1, "schedule": 2}
+    policy = make("CUCB2T", "arms", baseline_mean=(0.4, 0.6), delta_weights=weights, **gaps)
+    before = state(policy)
+    preset: Any = handrail.algorithm("HANDRAIL").preset
+    given: Any = policy.parameters
+    writes: list[tuple[Any, Any]] = [
+        (given["baseline_mean"], 0),
+        (given["reward_range"], 1),
+        (given["delta_weights"], "estimator"),
+        (given["checkpoint_gap"], "law"),
+        (given["checkpoint_gap"]["args"], 0),
+        (preset, "width"),
+        (preset["width"], 0),
+    ]
+    for each, key in writes:
+        with pytest.raises(TypeError):
+            each[key] = 1.0
+    for name in ("clear", "popitem", "update"):
+        with pytest.raises(TypeError, match="read-only"):
+            getattr(preset, name)()
+    assert state(policy) == before
+    row = handrail.algorithm("HANDRAIL")
+    twins: list[Any] = [pickle.loads(pickle.dumps(row)), copy.deepcopy(row)]
+    for twin in twins:
+        assert twin == row
+        with pytest.raises(TypeError):
+            twin.preset["width"] = "ucb1"
 
 
 def test_a_buffer_may_be_used_again_before_the_reward_comes() -> None:

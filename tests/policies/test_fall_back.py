@@ -198,19 +198,39 @@ def test_windows() -> None:
 
 
 def test_a_window_settles_what_fell_back_in_order() -> None:
-    """As any baseline round that teaches: with its reward, or the default, at the end."""
-    policy = two("CUCB2", window=3, default_reward=0.25, learn_baseline=True, alpha=0.9)
-    policy.played(policy.decide(hold=True))
+    """As any baseline round that teaches: with its reward, at the end."""
+    policy = two("CUCB2", window=3, learn_baseline=True, alpha=0.9)
+    policy.learn(policy.decide(hold=True), reward=0.25)
     one, other = policy.decide(), policy.decide()
     assert (one.action, other.action) == (0, 0)
     assert policy.fall_back(one) == policy.fall_back(other) == "baseline"
     assert policy.learn(one, reward=1.0) == "waiting"
     assert policy.fall_back(one) == "baseline"
     sums = policy._state.model.arrays()["sums"]
-    for expected in ([0.0, 0.25], [0.0, 1.25], [0.0, 1.5]):  # rounds 1, 2 and 3
+    for expected in ([0.0, 0.25], [0.0, 1.25], [0.0, 1.25]):  # rounds 1, 2 and 3
         policy.decide(hold=True)
         assert sums.tolist() == expected
     assert policy.fall_back(one) == policy.learn(one, reward=1.0) == "late"
+
+
+@pytest.mark.parametrize("name", ["CUCB2", "UCB"])
+def test_with_a_default_what_fell_back_teaches_nothing(name: str) -> None:
+    """Nobody says of such a round that it was played; its silence is no reward of 0.25."""
+    lessons = {"learn_baseline": True, "alpha": 0.9} if name == "CUCB2" else {}
+    policy = make(name, "arms", confirm=True, window=3, default_reward=0.25, **lessons)
+    policy.played(policy.decide(hold=True))
+    lost = explored(policy)
+    assert policy.fall_back(lost) == "baseline"
+    with pytest.raises(InputError, match="settled already"):
+        policy.learn(lost, reward=1.0)
+    for _ in range(4):
+        policy.decide(hold=True)
+    arrays = policy._state.model.arrays()
+    baseline = policy.decide(hold=True).action
+    counts = [0.0] * len(arrays["sums"])
+    counts[int(baseline)] = 0.25  # of round 1, which was said to be played
+    assert arrays["sums"].tolist() == counts
+    assert ledger(policy)["promised"] == 0.0
 
 
 def test_what_is_refused() -> None:

@@ -12,6 +12,7 @@ import pytest
 import handrail
 from handrail import InputError, Policy
 from handrail.bounds.kl import kl_interval
+from handrail.policies.notes import UNNAMED
 
 ALPHA, DELTA = 0.5, 0.1
 
@@ -303,6 +304,14 @@ def test_parts_by_hand_need_no_preset() -> None:
     for mean in (0.5, "learned"):
         policy = handrail.make_policy(row, baseline_mean=mean, **told)
         assert policy.decide(proposal=1).action == 0
+
+
+@pytest.mark.parametrize("told", [0.6, (0.5, 0.6), "learned", None])
+def test_a_mean_without_a_name_says_whose_it_is_believed_to_be(told: Any) -> None:
+    """With a name, another baseline needs its own mean; without one, all have the agreed one."""
+    unnamed = make(baseline=None, baseline_mean=told)
+    assert (UNNAMED in unnamed.notes) is (told is not None)
+    assert UNNAMED not in make(baseline_mean=told).notes
 
 
 def test_another_baseline_needs_its_own_mean() -> None:

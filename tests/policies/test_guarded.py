@@ -116,6 +116,46 @@ def test_a_population_mean_is_asked_about_policies_whatever_the_baseline_is_call
     assert safe.guard._state.model.ledger["plays"][0] == 40
 
 
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize(
+    ("told", "field", "reason"),
+    [
+        (0.6, "baseline_mean", "not known for this round"),
+        ((0.5, 0.6), "baseline_mean", "not known for this round"),
+        ("learned", "baseline", "not the one whose mean is learned"),
+    ],
+)
+def test_what_was_agreed_of_one_baseline_is_credited_to_no_other(
+    told: Any, field: str, reason: str, population: bool
+) -> None:
+    """Where "legacy" earns 0.1 and is credited 0.6, it pays for proposals that earn nothing."""
+    guard = watch(baseline="production", baseline_mean=told)
+    safe = Guarded(Script("bad", "bad"), guard, population=population)
+    with pytest.raises(InputError, match=reason) as caught:
+        safe.select(baseline="legacy")
+    assert (caught.value.field, guard.round, safe.decision) == (field, 0, None)
+    assert safe.select(baseline="production") == "production"
+
+
+def test_another_baseline_is_credited_its_own_mean() -> None:
+    """Nine rounds of ten have a baseline that earns 0.1, and the policy earns 0."""
+    means = {"production": 0.6, "legacy": 0.1, "bad": 0.0}
+    guard = watch(baseline="production", baseline_mean=0.6)
+    safe = Guarded(Script(*["bad"] * 300), guard, population=True)
+    budget, explored = 0.0, 0
+    for number in range(300):
+        named = "production" if number % 10 == 0 else "legacy"
+        action = safe.select(baseline=named, baseline_mean=means[named])
+        assert safe.decision is not None
+        assert action == (named if safe.decision.event == "baseline" else "bad")
+        assert safe.decision.action in (named, "policy")
+        explored += action == "bad"
+        budget += means[action] - (1 - ALPHA) * means[named]
+        safe.update(action, means[action])
+        assert budget >= -1e-9
+    assert explored > 30
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match="has no update") as caught:
         Guarded(type("Half", (), {"select": lambda self: 0})(), watch())

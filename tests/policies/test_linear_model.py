@@ -76,6 +76,18 @@ def test_one_mean_for_all_contexts_teaches_nothing(name: str) -> None:
     assert _lesson(_contexts(name, learn_baseline=False), baseline_mean=0.4) == 0
 
 
+@pytest.mark.parametrize("name", ["LinHANDRAIL", "LinHANDRAILT"])
+def test_who_learns_means_told_round_by_round_says_where_one_number_belongs(name: str) -> None:
+    def says(policy: Policy) -> bool:
+        return any("belongs in make_policy(baseline_mean=...)" in note for note in policy.notes)
+
+    assert says(_contexts(name))
+    assert not says(_contexts(name, baseline_mean=0.4))
+    assert not says(_contexts(name, baseline_mean=0.4, learn_baseline="mean"))
+    assert not says(_contexts(name, learn_baseline=False))
+    assert not says(make(name, "features"))
+
+
 @pytest.mark.parametrize(
     "mean",
     [(0.4, 0.4), [0.4, 0.4], np.array([0.4, 0.4]), Fraction(2, 5), Decimal("0.4"), (0.2, 0.4)],

@@ -102,7 +102,8 @@ def kl_interval(count: int, total: float, level: float) -> tuple[float, float]:
     total : float
         Their sum S; what is outside [0, n] is taken as the end.
     level : float
-        The probability with which the mean may be outside at any time, in (0, 1).
+        The probability with which the mean may be outside at any time, in (0, 1); at 0 it may lie
+        anywhere.
 
     Returns
     -------
@@ -132,6 +133,8 @@ def kl_interval(count: int, total: float, level: float) -> tuple[float, float]:
     >>> round(kl_interval(100, 0.0, 0.05)[1], 4)
     0.057
     """
+    if level <= 0.0:  # a share of delta that is too small for floating point
+        return 0.0, 1.0
     seen = float(count)
     kept = min(max(total, 0.0), seen)
     share, rest = kept / seen, (seen - kept) / seen

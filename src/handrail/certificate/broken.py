@@ -181,6 +181,10 @@ VARIANTS: Final[Mapping[str, Variant]] = {
             "        stays = False\n",
         ),
     ),
+    "timeout-teaches": _wrong(
+        "the default learned of a baseline that was played for want of an answer",
+        (" == FROM_REWARDS and not settings.needs_word\n", " == FROM_REWARDS\n"),
+    ),
     "noise-of-the-range": _wrong(
         "noise divided by the range twice",
         ('checks.positive("noise", value) / units.scale', "{old} / units.scale"),

@@ -116,6 +116,7 @@ _USE: Final[tuple[dict[str, Any], ...]] = (
     {"environment": "choices", "alpha": 0.1},
     {"environment": "unsaid", "alpha": 0.05},
     {"environment": "fallbacks", "alpha": 0.3},
+    {"environment": "timeouts", "alpha": 0.2, "baseline": "learned", "rounds": 1000},
     {"environment": "comings", "alpha": 0.3},
     {"environment": "comings-declared", "alpha": 0.3},
     {"environment": "shifted", "alpha": 0.3},
@@ -209,7 +210,7 @@ _NOTICED: Final = {
     "kl": 0.1,
     "own-mean": 0.2,
     "ellipsoid-paper": 0.25,
-    "determinant": 0.2,
+    "determinant": 0.15,
     "psi-paper": 0.25,
     "psi-subgaussian": 0.25,
     "psi-mixture": 0.15,
@@ -343,7 +344,7 @@ def _use(rows: list[Algorithm]) -> Iterator[Case]:
             comes = setting["environment"].startswith("comings")
             if comes and row.estimator != "means":
                 continue  # the ellipsoid covers arms that it has not seen; guards know none
-            yield Case(algorithm=row.name, **slow, **setting)
+            yield Case(algorithm=row.name, **{**slow, **setting})
     yield _doubtful("use")
 
 
@@ -446,7 +447,7 @@ def _broken() -> Iterator[Case]:
     for mistake, (name, setting) in _MISTAKEN.items():
         yield Case(algorithm=name, broken=mistake, **fail, **setting)
     slow: dict[str, Any] = {"delta": 0.2, "rounds": 400, "runs": 200}
-    alphas = {setting["environment"]: setting["alpha"] for setting in _USE}
+    settings = {setting["environment"]: setting for setting in _USE}
     for name, environment, mistake in (
         ("CUCB", "comings", "no-union-ever"),
         ("CUCB", "fallbacks", "fallback-twice"),
@@ -454,6 +455,7 @@ def _broken() -> Iterator[Case]:
         ("HANDRAIL", "unanswered", "lost-credited"),
         ("HANDRAIL", "unsaid", "unsaid-credited"),
         ("GUARD", "choices", "choice-as-fallback"),
+        ("GUARD", "timeouts", "timeout-teaches"),
     ):
-        given = {"algorithm": name, "environment": environment, "alpha": alphas[environment]}
-        yield Case(broken=mistake, **given, **fail, **slow)
+        given = {**slow, **settings[environment], "algorithm": name}
+        yield Case(broken=mistake, **given, **fail)

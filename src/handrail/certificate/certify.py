@@ -125,10 +125,9 @@ def certify(
         One of `handrail.environment_names()`, or a world in which more happens: rewards come late
         (``late-clicks``, ``late-news``: delays depend on the reward, treated by the window rule;
         the same with ``-naive``: used as they come; ``late-any``: delays do not depend on it),
-        decisions are not carried out (``unanswered``, ``unsaid``, ``choices``, ``fallbacks``),
-        arms come and go
-        (``comings``, ``comings-declared``), rewards lie elsewhere than in [0, 1] (``shifted``,
-        ``shifted-clicks``).
+        decisions are not carried out (``unanswered``, ``unsaid``, ``choices``, ``fallbacks``,
+        ``timeouts``), arms come and go (``comings``, ``comings-declared``), rewards lie elsewhere
+        than in [0, 1] (``shifted``, ``shifted-clicks``).
     alpha, delta : float
         The promise.
     runs : int, optional

@@ -167,6 +167,14 @@ WORLDS: Final[Mapping[str, World]] = {
         parameters={"arms": 3},
         told={"confirm": True},
     ),
+    "timeouts": World(
+        environment="shortfalls",
+        description="six of ten decisions come too late, which is said, and no reward of them",
+        lost=0.6,
+        because="no-answer",
+        parameters={"arms": 2, "mean": 0.3, "baseline_mean": 0.9},
+        told={"confirm": True, "window": 5, "default_reward": 0.0},
+    ),
     "comings": World(
         environment="loud",
         description="of 60 arms two are there at a time; delta covers any number",

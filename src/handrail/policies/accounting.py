@@ -2,7 +2,8 @@
 
 CUCB, -L, -S rest on the arms' bounds; CLUCB, -L, -S on the ellipsoid; -M, 2, 2T and HANDRAIL on one
 of these for the action at hand and on the martingale for the past; guards on the martingale alone;
-UCB, LinUCB and oracles on none. A guard that learns the baseline's mean rests on its interval too,
+UCB, LinUCB and oracles on none, but an oracle over arms on their bounds where it cuts the interval
+of the baseline's mean to them. A guard that learns the baseline's mean rests on its interval too,
 and whoever has checkpoints after random gaps on their being no shorter than assumed.
 """
 
@@ -32,7 +33,9 @@ class Levels(NamedTuple):
     failure: float | None
 
 
-def events(algorithm: Algorithm, learned: bool = False, gaps: bool = False) -> tuple[str, ...]:
+def events(
+    algorithm: Algorithm, learned: bool = False, gaps: bool = False, cut: bool = False
+) -> tuple[str, ...]:
     """Return the events the algorithm's safety rests on.
 
     Parameters
@@ -44,6 +47,8 @@ def events(algorithm: Algorithm, learned: bool = False, gaps: bool = False) -> t
         of its own.
     gaps : bool, default=False
         Whether checkpoints come after random gaps of known law.
+    cut : bool, default=False
+        Whether an interval of the baseline's mean is cut to the bounds of its arm.
 
     Returns
     -------
@@ -51,6 +56,8 @@ def events(algorithm: Algorithm, learned: bool = False, gaps: bool = False) -> t
         Names of events.
     """
     needed: list[str] = []
+    if algorithm.past == "oracle" and cut:
+        needed.append("estimator")
     if algorithm.past not in ("none", "oracle"):
         if algorithm.estimator != "none":
             needed.append("estimator")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from handrail.errors import InputError, nearest
+from handrail.policies.frozen import freeze
 
 __all__ = ["PART_NAMES", "WHERE_TOLD", "Algorithm"]
 
@@ -75,7 +76,8 @@ class Algorithm:
     preset: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Check every part, and that the parts fit together."""
+        """Check every part, and that the parts fit together; the preset becomes read-only."""
+        object.__setattr__(self, "preset", freeze(self.preset))
         for part, known in PART_NAMES.items():
             value = getattr(self, part)
             if value not in known:

@@ -121,8 +121,9 @@ def resolved_parameters(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[
         low, high = full["reward_range"]
         full["noise"] = (float(high) - float(low)) / 2.0
     row = {name: getattr(algorithm, name) for name in ("name", *PART_NAMES, "description")}
+    preset = {k: list(v) if isinstance(v, tuple) else v for k, v in algorithm.preset.items()}
     return {
-        "algorithm": {**row, "preset": dict(algorithm.preset)},
+        "algorithm": {**row, "preset": preset},  # as JSON gives it back
         "parameters": {
             name: full[name]
             for name in FILLED_IN
@@ -206,7 +207,20 @@ def spent_on(algorithm: Algorithm, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the events that delta is spent on, given the parameters."""
     gap = given["checkpoint_gap"]
     gaps = gap is not None and not isinstance(gap, int | np.integer)
-    return events(algorithm, isinstance(given["baseline_mean"], str), gaps)
+    # Interval and bounds are cut to what both allow as baseline rounds are learned from.
+    lessons = given["learn_baseline"]
+    cut = isinstance(lessons, bool | np.bool_) and bool(lessons)
+    cut = cut and algorithm.estimator == "means" and _is_interval(given["baseline_mean"])
+    return events(algorithm, isinstance(given["baseline_mean"], str), gaps, cut)
+
+
+def _is_interval(mean: Any) -> bool:
+    """Say whether a mean is an interval of some length; what is wrong with it is said elsewhere."""
+    try:
+        low, high = (float(each) for each in mean)
+    except (TypeError, ValueError):
+        return False
+    return low < high
 
 
 def refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:

@@ -60,11 +60,14 @@ def fall_back(model: Model, settings: Settings, lost: OpenRound) -> OpenRound | 
     features = _features(model, instead)
     if not settings.algorithm.conservative:
         # To UCB and LinUCB the baseline is an action like any other: its reward is awaited now.
-        if instead.action < 0 or (model.keeps_features and features is None):
+        unknown = instead.action < 0 or (model.keeps_features and features is None)
+        if unknown or settings.needs_word:
             waive(model.ledger, False, lost.promise)
             return None
         return _replaced(lost, instead.action, False, lost.promise, features)
-    teaches = settings.lessons == FROM_REWARDS
+    # Where a default is declared, a reward would have to be told from silence, and nobody says of
+    # this round that it can be: clients report time-outs whose rewards they cannot hand in.
+    teaches = settings.lessons == FROM_REWARDS and not settings.needs_word
     _take_back(model.ledger, lost.promise, instead.floor, instead.mean, teaches)
     if int(model.rules["knowledge"][0]) == WITHIN and isinstance(model, ContextModel):
         assert features is not None
@@ -88,6 +91,5 @@ def _replaced(
 ) -> OpenRound:
     kept = OpenRound(lost.round, action, held, promise, features, lost.token)
     kept.closed = lost.closed
-    kept.said = True  # the report says what was played
     kept.fallen = "baseline"
     return kept

@@ -3,10 +3,11 @@
 Of a gap with a known law, a quantile is fixed in advance: with probability 1 - delta_k the k-th gap
 is no shorter than q_k. The delta_k = 6 delta_g / (pi k)^2 add up to delta_g over all gaps.
 
-A law may have gaps T that are no whole numbers of rounds, or below 1. A checkpoint then comes
-max(floor(T), 1) rounds after the last one, or later: if the T add up to times, whichever of the two
-rounds around a time is the checkpoint, floor(T) rounds at least lie between two of them. For a
-whole q > 1, P(max(floor(T), 1) < q) = P(T < q).
+A law may have gaps T that are no whole numbers of rounds, or below 1. A checkpoint then has to come
+max(floor(T), 1) rounds after the last one, or later. It does where each T is counted from the round
+of the last checkpoint, and where the T add up to times of which all are rounded down, or all up;
+not where some are rounded up and others down. For a whole q > 1, P(max(floor(T), 1) < q) =
+P(T < q).
 """
 
 from __future__ import annotations
@@ -154,13 +155,15 @@ def plain_gap(gap: Any) -> Any:
         return {"law": None}  # not frozen: no numbers yet; or its name means another law
     else:
         name, args, kwds = gap.dist.name, gap.args, gap.kwds
+    if not isinstance(args, tuple | list | np.ndarray) or not isinstance(kwds, Mapping):
+        return {"law": None}
     try:
         return {
             "law": name,
             "args": [float(each) for each in args],
             "kwds": {key: float(each) for key, each in kwds.items()},
         }
-    except TypeError:  # parameters that are arrays: many laws at once
+    except (TypeError, ValueError):  # no numbers, or arrays of them: many laws at once
         return {"law": None}
 
 

@@ -45,7 +45,8 @@ def guard(
     Parameters
     ----------
     baseline : int or str
-        The action to fall back on; it may be given to `decide` instead, every round.
+        The action to fall back on; it may be given to `decide` instead, every round. Without it a
+        `baseline_mean` given here is that of whichever action a round names, as `notes` says.
     baseline_mean : float, (float, float) or "learned"
         Its mean reward: known, within an interval, or one constant mean that is learned from
         the rewards of its rounds. A number or a pair may be given to `decide` instead, every

@@ -83,7 +83,8 @@ class Guarded:
             Handed on to the policy as it is.
         baseline, baseline_mean
             As for ``decide`` of a guard: this round's baseline, where it is not the one given to
-            the guard, and its mean.
+            the guard, and its mean, which another baseline than the agreed one must have; where
+            the agreed one's is learned, no other is taken.
 
         Returns
         -------
@@ -96,7 +97,8 @@ class Guarded:
         proposal = self.policy.select(*_given(context))
         names: dict[str, Any] = {"proposal": proposal, "baseline": chosen}
         if self._population:
-            theirs = self.guard.parameters.get("baseline", _THEIRS)
+            # Another baseline than the agreed one has another mean, which the guard asks for.
+            theirs = chosen if "baseline" in self.guard.parameters else _THEIRS
             names = {"proposal": _MINE[theirs == _MINE[0]], "baseline": theirs}
         self.decision = self.guard.decide(**names, baseline_mean=baseline_mean)
         if not self._population:

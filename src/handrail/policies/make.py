@@ -7,9 +7,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.catalogue import algorithm, algorithm_by_name_alone
+from handrail.policies.defaults import FILLED_IN
 from handrail.policies.parameters import EDITION
 from handrail.policies.policy import Policy
 
@@ -67,7 +68,8 @@ def make_policy(
         `decide` instead, every round.
     baseline_mean : float, (float, float) or "learned"
         The mean reward of the baseline, likewise; with contexts, its mean given the round's
-        context, for which an average over contexts does not stand. Or an interval in which it lies,
+        context, for which an average over contexts does not stand: where one number is all there
+        is, give it here, and do not repeat it to `decide`. Or an interval in which it lies,
         or "learned": it is unknown, and learned from the rewards of baseline rounds. One that is
         further from 0 than `theta_bound` times the norm of the baseline's features is refused.
     alpha : float
@@ -128,9 +130,10 @@ def make_policy(
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
         one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
-        where one number or interval is given for all contexts; the mean is then held to be linear
-        in the features like all others). Over fixed arms only the agreed baseline with its agreed
-        mean teaches.
+        where one number or interval is given here for all contexts; the mean is then held to be
+        linear in the features like all others). With "mean", one that is told to `decide` is
+        learned as that of the round's context, also if every round tells the same. Over fixed arms
+        only the agreed baseline with its agreed mean teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.
@@ -245,8 +248,32 @@ def remake_policy(
     -------
     Policy
         The policy, before its first round.
+
+    Raises
+    ------
+    InputError
+        If that cannot be what a release wrote down for these parameters.
     """
     if resolved is None:
         return Policy(algorithm_by_name_alone(name), given, edition=1)
     row = Algorithm(**resolved["algorithm"])
-    return Policy(row, given, resolved["parameters"], edition=resolved.get("edition", EDITION))
+    filled_in, edition = resolved["parameters"], resolved.get("edition", EDITION)
+    if row.name != name or not set(row.preset) <= set(FILLED_IN):
+        raise InputError("algorithm", f"{shown(row.name)} is not what {shown(name)} meant")
+    _check_filled_in(given, filled_in)
+    if type(edition) is not int or not 1 <= edition <= EDITION:
+        raise InputError("edition", f"{shown(edition)} is not known", "upgrade handrail")
+    return Policy(row, given, filled_in, edition=edition)
+
+
+def _check_filled_in(given: Mapping[str, Any], filled_in: Mapping[str, Any]) -> None:
+    """Refuse values that no release fills in, and those that stand against what was given."""
+    for field, value in filled_in.items():
+        if field not in FILLED_IN or given.get(field) not in (None, value):
+            raise InputError(field, "cannot have been filled in: it has to be given, or was")
+    if "noise" in filled_in:
+        # No choice: rewards in a range are sub-Gaussian with half of its length, if nothing less
+        # was declared.
+        low, high = given.get("reward_range") or (0.0, 0.0)
+        if filled_in["noise"] != (float(high) - float(low)) / 2.0:
+            raise InputError("noise", "is not what follows from reward_range")

@@ -14,11 +14,17 @@ from handrail.errors import NoGuaranteeWarning
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import one_for_all, spent_on
 
-__all__ = ["LINEAR", "Note", "promise_notes", "warn_of_void"]
+__all__ = ["LINEAR", "UNNAMED", "Note", "promise_notes", "warn_of_void"]
 
 LINEAR: Final = (
     "The certificate rests on a linear model: if means are not linear in the features, nothing is "
     "promised."
+)
+
+
+UNNAMED: Final = (
+    "No baseline is named: whichever action a round names as its baseline is believed to have the "
+    "mean that was agreed on."
 )
 
 
@@ -60,6 +66,17 @@ def promise_notes(
                     "linear in its features like every other; learn_baseline=False does without."
                 )
             )
+            if given["dim"] is not None and given["baseline_mean"] is None:
+                notes.append(
+                    Note(
+                        "A mean told to decide() is learned as that of the round's context; one "
+                        "number for all contexts belongs in make_policy(baseline_mean=...), which "
+                        "by default is not learned from."
+                    )
+                )
+    told = given["baseline_mean"] is not None
+    if algorithm.estimator == "none" and told and given["baseline"] is None:
+        notes.append(Note(UNNAMED))
     if one_for_all(given) and lessons != FROM_REWARDS:
         notes.append(
             Note(
@@ -122,7 +139,8 @@ def _lost(given: Mapping[str, Any], edition: int) -> list[Note]:
             if default is None
             else "is learned from as if it had earned the default: all are believed carried out."
         )
-        return [Note(f"This policy has log version 1's rule: a decision without reward {rule}")]
+        first = Note(f"This policy has log version 1's rule: a decision without reward {rule}")
+        return [first, *_fallbacks(given)]
     notes = []
     if confirm == "by-reward":
         notes.append(Note("A decision without a reward counts as the lowest, played or not."))
@@ -140,14 +158,19 @@ def _lost(given: Mapping[str, Any], edition: int) -> list[Note]:
                 "believed not to depend on the user."
             )
         )
-    if given["baseline_mean"] is not None:
-        notes.append(
-            Note(
-                "A fallback because of no answer is credited the baseline's mean: who gets no "
-                "answer is believed not to depend on the user."
-            )
+    return [*notes, *_fallbacks(given)]
+
+
+def _fallbacks(given: Mapping[str, Any]) -> list[Note]:
+    """Say what is believed of decisions in whose place the baseline was played, in any edition."""
+    if given["baseline_mean"] is None:  # each round has its own
+        return []
+    return [
+        Note(
+            "A fallback because of no answer is credited the baseline's mean: who gets no "
+            "answer is believed not to depend on the user."
         )
-    return notes
+    ]
 
 
 def warn_of_void(notes: Iterable[Note], stacklevel: int) -> None:

@@ -144,9 +144,10 @@ class Outcomes:
         -------
         {"baseline", "choice", "ignored", "late"}
             "baseline": the round counts as a baseline round from now on; where those are learned
-            from, it awaits the baseline's reward. "choice": it stays a round of S and awaits the
-            reward that was earned, which counts and teaches nothing. "ignored": it was a baseline
-            round from the start. "late": the window has closed, and the round counts as it did.
+            from, it awaits the baseline's reward, or teaches nothing with a `default_reward`.
+            "choice": it stays a round of S and awaits the reward that was earned, which counts and
+            teaches nothing. "ignored": it was a baseline round from the start. "late": the window
+            has closed, and the round counts as it did.
 
         Notes
         -----

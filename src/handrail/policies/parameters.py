@@ -380,7 +380,7 @@ def _check_by_reward(
     sign, a baseline's mean that is learned too low makes the need too small, and an oracle counts
     the mean of what was decided, whatever the reward.
     """
-    remedy = "leave 'by-reward' out, and say which actions were played (Policy.played)"
+    remedy = "leave 'by-reward' out, and say which decisions' actions were played"
     if algorithm.past == "oracle":
         raise InputError("confirm", "'by-reward' is not for an oracle", remedy)
     if algorithm.estimator == "linear":

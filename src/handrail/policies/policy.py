@@ -125,7 +125,8 @@ class Policy(Logged):
     def failure_probability(self) -> float | None:
         """What the events that safety rests on add up to; None where nothing is promised.
 
-        Under `union` accounting this is delta, under `paper` it can be more; 0 for oracles.
+        Under `union` accounting this is delta, under `paper` it can be more; 0 for oracles that
+        rest on no bound.
         """
         return self._settings.failure
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import operator
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from numpy.lib import format as npy
 
 from handrail._version import __version__
 from handrail.errors import InputError
+from handrail.policies.frozen import freeze
 from handrail.policies.gaps import plain_gap
 from handrail.policies.model import Arrays
 
@@ -94,18 +96,20 @@ def _check_version(path: str, version: object) -> None:
 
 
 def plain_parameter(value: Any) -> Any:
-    """Return a parameter as JSON or an array can hold it."""
+    """Return a checked parameter as JSON or an array can hold it, and as nobody can change it."""
     value = plain_gap(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
-        return [float(each) for each in value]  # an interval or a range, as JSON gives it back
-    if isinstance(value, Mapping) and "law" in value:
-        return value
     if isinstance(value, Mapping):
-        return {str(key): plain_parameter(each) for key, each in value.items()}
-    if isinstance(value, int | float | str):
-        return value
+        law = "law" in value
+        return freeze(value if law else {str(k): plain_parameter(v) for k, v in value.items()})
+    if isinstance(value, str | bool | np.bool_):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value) == 1:
+        return tuple(float(each) for each in value)  # an interval or a range
+    if np.ndim(value) == 0:  # a number of any type: of Python, NumPy, decimal, fractions
+        try:
+            return operator.index(value)
+        except TypeError:
+            return float(value)
     array = np.array(value, dtype=np.float64)
     array.flags.writeable = False
     return array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -122,7 +122,8 @@ def make_units(reward_range: object, mean_range: object) -> Units:
         field, value = ("reward_range", reward_range)
     if value is None:
         return Units(0.0, 1.0, bounded=False)
-    pair = list(value) if isinstance(value, Iterable) else []
+    ordered = isinstance(value, Sequence) or np.ndim(value) > 0  # type: ignore[arg-type]
+    pair = list(value) if ordered else []  # type: ignore[call-overload]
     if len(pair) != 2:
         raise InputError(field, f"{shown(value)} is not a pair", "pass [lowest, highest]")
     low, high = checks.number(field, pair[0]), checks.number(field, pair[1])
