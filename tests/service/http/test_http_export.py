@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
-from collections.abc import Iterator
+import socket
+import threading
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import httpx
@@ -15,7 +18,12 @@ from edge import Edge, at_the_edge
 from fake_desk import NOW, FakeDesk, a_log
 from handrail.service import chain, events
 from handrail.service.http import export
+from handrail.service.http.call import Call, Shop
+from handrail.service.http.meters import Meters
+from handrail.service.http.replies import Reply
+from handrail.service.limits import Limits
 from handrail.service.problems import Problem
+from handrail.service.store.protocol import Row
 
 SIZE = 2_345
 """More than two pages."""
@@ -150,3 +158,90 @@ def test_only_the_head_of_a_parquet_file(edge: Edge) -> None:
         whole = client.get("/v1/policies/a/events?format=parquet")
     assert head.content == b""
     assert head.headers["content-length"] == str(len(whole.content))
+
+
+def test_what_is_held_is_measured_once(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again with every page: the loop has other requests to answer."""
+    measured = 0
+    size = export._size
+
+    def measure(rows: Sequence[Row]) -> int:
+        nonlocal measured
+        measured += len(rows)
+        return size(rows)
+
+    monkeypatch.setattr(export, "_size", measure)
+    get(edge, "format=parquet")
+    assert measured <= 2 * SIZE  # once for the size of the next page, once for the group's
+
+
+def test_few_parquet_files_at_once() -> None:
+    """Neither made nor sent: each is held in memory, or on the disk, until it was sent."""
+    desk = FakeDesk()
+    desk.logs["a"] = a_log(40)
+    whole = desk.events
+    shop = Shop(desk, Limits(), Meters(desk), b"")
+
+    async def wait() -> dict[str, str]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def fail_later(name: str, after: int, limit: int) -> list[Row]:
+        if after:
+            raise Problem(503, "away")
+        return await whole(name, after, limit)
+
+    def asked(name: str, form: str = "parquet") -> Call:
+        query = {"format": form, "after": 0, "limit": None}
+        return Call(shop, None, [name], query, {}, wait)
+
+    async def run() -> None:
+        replies = [await export.export(asked("a")) for _ in range(2)]
+        for _ in range(2):
+            with pytest.raises(Problem, match="Parquet exports are under way already") as caught:
+                await export.export(asked("a"))
+            assert caught.value.status == 503
+            await export.export(asked("a", "ndjson"))
+            with pytest.raises(Problem, match="no policy"):
+                await export.export(asked("nothing"))
+            let_go(replies.pop())
+            desk.events = fail_later  # type: ignore[method-assign]
+            with pytest.raises(Problem, match="away"):  # which gives back what it took
+                await export.export(asked("a"))
+            desk.events = whole  # type: ignore[method-assign]
+            replies.append(await export.export(asked("a")))
+        for reply in replies:
+            let_go(reply)
+
+    asyncio.run(run())
+
+
+def let_go(reply: Reply) -> None:
+    assert reply.close is not None
+    reply.close()
+
+
+def test_no_parquet_file_for_a_client_that_left(edge: Edge) -> None:
+    waits, left = threading.Event(), threading.Event()
+    whole = edge.desk.events
+
+    async def wait(name: str, after: int, limit: int) -> list[Row]:
+        rows = await whole(name, after, limit)
+        if after:
+            waits.set()
+            while not left.is_set():
+                await asyncio.sleep(0.001)
+        return rows
+
+    edge.desk.events = wait  # type: ignore[method-assign]
+    with socket.create_connection(("127.0.0.1", edge.port)) as connection:
+        for path in (b"/v1/policies/a/events?format=parquet", b"/healthz"):
+            connection.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
+        assert waits.wait(30)
+    with edge.client(None) as client:
+        while "handrail_connections 1.0" not in client.get("/metrics").text:
+            pass
+        left.set()
+        assert len(get(edge, "format=parquet").content) > 0
+    # Those of the second export, and two of the first: the one at which the client was there.
+    assert pages(edge) == [16, 250, 16, *[250] * 9, 79]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
@@ -14,6 +16,7 @@ from edge import Edge, at_the_edge
 from fake_desk import FakeDesk, a_log
 from handrail.service.http.protocol import _PIPELINED, _SURPLUS
 from handrail.service.limits import Limits
+from handrail.service.messages import Answer
 
 SHORT = Limits(
     header_seconds=0.1,
@@ -164,7 +167,7 @@ def test_many_short_headers_are_a_long_head() -> None:
     many = b"".join(b"X-%d: y\r\n" % number for number in range(1_000))
     for repeats, status in ((4, 401), (8, 431)):
         with at_the_edge() as edge, connected(edge) as connection:
-            connection.sendall(b"GET /metrics HTTP/1.1\r\n" + many * repeats + b"\r\n")
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n" + many * repeats + b"\r\n")
             assert f"HTTP/1.1 {status} ".encode() in connection.recv(65536)
 
 
@@ -244,6 +247,9 @@ def test_a_client_that_is_asked_for_its_body() -> None:
         b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
         b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n{}",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        b"GET /healthz HTTP/0.9\r\nHost: localhost\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\n\r\n",  # no host
     ],
 )
 def test_what_is_no_http(edge: Edge, data: bytes) -> None:
@@ -258,6 +264,40 @@ def test_a_body_that_is_no_http(edge: Edge) -> None:
         connection.sendall(head(edge, "Transfer-Encoding: chunked\r\n\r\nzz\r\n"))
         assert only_answer(everything(connection))[0] == 400
     assert edge.desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["[::1].evil.example", "evil@127.0.0.1", "localhost:80@evil.example", "a b", "[]"],
+)
+def test_what_is_no_host(host: str) -> None:
+    """Somebody else may read another host from it: none of them is let in without a key."""
+    with at_the_edge(auth=False) as edge, connected(edge) as connection:
+        connection.sendall(f"GET /v1/policies HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert only_answer(everything(connection))[0] == 400
+    assert edge.desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost ", "LOCALHOST:8642", "127.0.0.1:1", "[::1]", "[::1]:8642"]
+)
+def test_what_is_a_host(edge: Edge, host: str) -> None:
+    with connected(edge) as connection:
+        connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_http_1_0() -> None:
+    """It needs no host, and knows no transfer coding."""
+    with at_the_edge(auth=False) as edge:
+        for rest, status in (
+            (b"Content-Length: 2\r\n\r\n{}", 200),
+            (b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 400),
+        ):
+            with connected(edge) as connection:
+                connection.sendall(b"POST /v1/policies/a/decide HTTP/1.0\r\n" + rest)
+                assert everything(connection).startswith(b"HTTP/1.1 %d " % status)
+    assert len(edge.desk.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -298,6 +338,42 @@ def test_far_too_many_requests_at_once() -> None:
         assert everything(connection).count(b"HTTP/1.1 200 OK") < _PIPELINED
 
 
+@pytest.mark.parametrize("rest", [b"far too many", b"\0nonsense\r\n\r\n"])
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_was_decided_is_answered(
+    caplog: pytest.LogCaptureFixture, rest: bytes, waits: bool
+) -> None:
+    """Whatever comes behind it."""
+    desk = FakeDesk()
+    decide = desk.decide
+    began, over = threading.Event(), threading.Event()
+
+    async def wait(*asked: Any, **more: Any) -> list[Answer]:
+        began.set()
+        while waits and not over.is_set():
+            await asyncio.sleep(0.001)
+        return await decide(*asked, **more)
+
+    desk.decide = wait  # type: ignore[method-assign]
+    with at_the_edge(desk) as edge:
+        first = head(edge, "Content-Length: 2\r\n\r\n{}")
+        get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with connected(edge) as connection:
+            connection.sendall(first)
+            assert began.wait(PATIENCE)
+            many = get * (_PIPELINED + 2) if rest == b"far too many" else get + rest
+            connection.sendall(many)
+            # The server has read this far when it answers another connection.
+            with edge.client() as client:
+                client.get("/healthz")
+            over.set()
+            received = everything(connection)
+        assert received.startswith(b"HTTP/1.1 200 OK")
+        assert b"id-1" in received
+    assert len(desk.asked) == 1
+    assert not [each for each in caplog.records if each.exc_info]
+
+
 def test_an_upgrade_is_not_made(edge: Edge) -> None:
     with connected(edge) as connection:
         connection.sendall(
@@ -313,7 +389,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     with at_the_edge() as edge, connected(edge) as connection:
         connection.sendall(
             head(edge, "Content-Length: 2\r\n\r\n{}")
-            + b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"
+            + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         )
         received = everything(connection)
     assert received.index(b'"id-1"') < received.index(b'"alive"')

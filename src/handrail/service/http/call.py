@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from handrail.service.http.asgi import Receive
+from handrail.service.http.asgi import Receive, until_gone
 from handrail.service.http.bodies import check_type, read_body
 from handrail.service.http.meters import Meters
 from handrail.service.http.ports import DeskPort
@@ -38,15 +38,21 @@ class Shop:
         What is counted.
     document : bytes
         The OpenAPI document.
+
+    Attributes
+    ----------
+    files : int
+        How many Parquet files are made or sent.
     """
 
-    __slots__ = ("desk", "document", "limits", "meters")
+    __slots__ = ("desk", "document", "files", "limits", "meters")
 
     def __init__(self, desk: DeskPort, limits: Limits, meters: Meters, document: bytes) -> None:
         self.desk = desk
         self.limits = limits
         self.meters = meters
         self.document = document
+        self.files = 0
 
 
 class Call:
@@ -92,6 +98,10 @@ class Call:
         check_type(self._headers)
         body = await read_body(self._receive, self._headers, self.shop.limits.body_bytes)
         return decoder.decode(body)
+
+    async def gone(self) -> None:
+        """Wait until the caller goes away; the body, if there is one, is read no more."""
+        await until_gone(self._receive)
 
     def check_batch(self, size: int, field: str) -> None:
         """Refuse a batch that is empty or too long."""

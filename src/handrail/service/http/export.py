@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import IO, Any, Final
 
 import msgspec
 
 from handrail.service import events
-from handrail.service.http.asgi import Header
+from handrail.service.http.asgi import Disconnected, Header
 from handrail.service.http.call import Call
 from handrail.service.http.ports import DeskPort
 from handrail.service.http.replies import SECURITY, Reply
 from handrail.service.logfile import parquet_schema, parquet_table
+from handrail.service.problems import Problem
 from handrail.service.store.protocol import Row
 
 __all__ = ["NDJSON", "PARQUET", "export", "ndjson_lines"]
@@ -28,9 +30,11 @@ _FIRST: Final = 16
 """Events in the first page, while their size is not known."""
 _BYTES: Final = 4 * 2**20
 """Bytes of events in a page, about: an event with all its candidates may have megabytes."""
-_GROUP: Final = 50_000
-"""Events in a row group of a Parquet file, if they are small."""
-_GROUP_BYTES: Final = 32 * 2**20
+_GROUP: Final = 10_000
+"""Events in a row group of a Parquet file, if they are small: as many are in memory."""
+_GROUP_BYTES: Final = 8 * 2**20
+_FILES: Final = 2
+"""Parquet files at once, from their first page to the last byte that is sent."""
 _SPOOL: Final = 8 * 2**20
 """Bytes of a Parquet file that are kept in memory; what is beyond goes to a temporary file."""
 _PART: Final = 64 * 2**10
@@ -52,11 +56,38 @@ async def export(call: Call) -> Reply:
     if call.query["format"] == "ndjson":
         headers.append((b"content-type", NDJSON.encode()))
         return Reply(200, (*SECURITY, *headers), stream=_ndjson(pages))
-    file = await _parquet(pages)
     headers.append((b"content-type", PARQUET.encode()))
-    headers.append((b"content-length", b"%d" % file.seek(0, 2)))
-    file.seek(0)
-    return Reply(200, (*SECURITY, *headers), stream=_parts(file), close=file.close)
+    return await _file(call, pages, headers)
+
+
+async def _file(call: Call, pages: AsyncGenerator[list[Row], None], headers: list[Header]) -> Reply:
+    """Return a Parquet file, unless too many are under way."""
+    shop = call.shop
+    if shop.files >= _FILES:
+        raise Problem(
+            503,
+            f"{_FILES} Parquet exports are under way already",
+            field="format",
+            remedy="try again later, or ask for ndjson",
+        )
+    shop.files += 1
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - sent later
+
+    def close() -> None:
+        shop.files -= 1
+        file.close()
+
+    gone = asyncio.ensure_future(call.gone())
+    try:
+        await _write_pages(file, pages, gone)
+        headers.append((b"content-length", b"%d" % file.seek(0, 2)))
+        file.seek(0)
+    except BaseException:
+        close()
+        raise
+    finally:
+        gone.cancel()
+    return Reply(200, (*SECURITY, *headers), stream=_parts(file), close=close)
 
 
 async def _page(desk: DeskPort, name: str, after: int, last: int, most: int) -> list[Row]:
@@ -99,25 +130,26 @@ async def _ndjson(pages: AsyncGenerator[list[Row], None]) -> AsyncGenerator[byte
         yield ndjson_lines(rows)
 
 
-async def _parquet(pages: AsyncGenerator[list[Row], None]) -> IO[bytes]:
-    """Write all pages to a Parquet file, off the event loop."""
+async def _write_pages(
+    file: IO[bytes], pages: AsyncGenerator[list[Row], None], gone: asyncio.Future[None]
+) -> None:
+    """Write all pages to a Parquet file, off the event loop, unless the caller is gone."""
     import pyarrow.parquet as pq
 
     schema = parquet_schema()
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115 - sent later
-    try:
-        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-            held: list[Row] = []
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        held: list[Row] = []
+        size = 0
+        async with aclosing(pages):
             async for rows in pages:
+                if gone.done():
+                    raise Disconnected
                 held += rows
-                if len(held) >= _GROUP or _size(held) >= _GROUP_BYTES:
+                size += _size(rows)
+                if len(held) >= _GROUP or size >= _GROUP_BYTES:
                     await asyncio.to_thread(_write, writer, held, schema)
-                    held = []
-            await asyncio.to_thread(_write, writer, held, schema)
-    except BaseException:
-        file.close()
-        raise
-    return file
+                    held, size = [], 0
+        await asyncio.to_thread(_write, writer, held, schema)
 
 
 def _write(writer: Any, rows: Sequence[Row], schema: Any) -> None:

@@ -7,10 +7,11 @@ behaves, this costs a comparison and no timer.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any, Final
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from handrail.service.http.asgi import Receive, Scope, Send
@@ -33,6 +34,8 @@ _LINE_BYTES: Final = len(b"  HTTP/1.1\r\n\r\n")
 _CODING: Final = b"transfer-encoding"
 _ONCE: Final = (b"authorization", b"content-encoding", b"content-type", b"host", b"origin", _CODING)
 """Headers of which a second one would say something else to whoever reads the first."""
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%_-]+\]|[0-9A-Za-z._-]*)(?::[0-9]*)?[ \t]*")
+"""A name or an address, and a port: nothing that somebody else may read another host from."""
 _PIPELINED: Final = 100
 """Requests that wait behind one of the same connection: all in a piece are taken in one go."""
 
@@ -72,6 +75,10 @@ class Watched(HttpToolsProtocol):
         """What is answered to what the parser does not take."""
         self._closing = 0.0
         self._paused = 0.0
+        self._served: RequestResponseCycle | None = None
+        """The request that is answered now; uvicorn has only the one that came last."""
+        self._last = False
+        """Whether it is the last one of this connection, whatever else comes."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many."""
@@ -85,6 +92,8 @@ class Watched(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, and no more of them than a request may have."""
+        if self._last:
+            return
         self._bytes += len(data)
         super().data_received(data)
         if self._head:
@@ -120,12 +129,21 @@ class Watched(HttpToolsProtocol):
             raise ValueError("the head is too large")  # the parser stops: `send_400_response`
         if self._is_ambiguous() or len(self.pipeline) >= _PIPELINED:
             raise ValueError("the request is ambiguous, or one of too many")
+        is_next = not self._in_flight()
         super().on_headers_complete()
+        if is_next:
+            self._served = self.cycle
         self._head = self._begun = False
 
     def _is_ambiguous(self) -> bool:
         """Say whether a proxy in front may have understood another request than we do."""
+        version = self.parser.get_http_version()
         head = dict(self.headers)
+        # Of 1.0, which knows neither a transfer coding nor that there has to be a host.
+        if version != "1.1" and (version != "1.0" or _CODING in head):
+            return True
+        if not _HOST.fullmatch(head.get(b"host", b"" if version == "1.0" else b"/")):
+            return True
         if len(head) < len(self.headers):
             names = [name for name, _ in self.headers]
             if any(names.count(name) > 1 for name in _ONCE):
@@ -152,6 +170,8 @@ class Watched(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Close if nobody can tell whether the rest of the request still comes."""
+        if self.pipeline:  # uvicorn goes on with the oldest
+            self._served = self.pipeline[-1][0]
         super().on_response_complete()
         if self.expect_100_continue and self.cycle.more_body:
             self.transport.close()
@@ -160,10 +180,24 @@ class Watched(HttpToolsProtocol):
         """Close, with an answer unless it would be taken for that to another request."""
         if self.transport.is_closing():
             return
-        begun = self._in_flight() if self._head else self.cycle.response_started or self.pipeline
-        if answer and not begun:
+        served = self._served
+        came = self._head or served is not self.cycle or not self.cycle.more_body
+        if came and served is not None and not served.response_complete:
+            # It came whole and may have changed something: its answer is the last one.
+            served.keep_alive = False
+            self.pipeline.clear()
+            self._last = True
+            return
+        if answer and (self._head or not self.cycle.response_started):
             self.transport.write(answer)
         self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the request that is answered now: uvicorn tells the one that came last."""
+        if self._served is not None:
+            self._served.disconnected = True
+            self._served.message_event.set()
+        super().connection_lost(exc)
 
     def _in_flight(self) -> bool:
         """Say whether an earlier request of this connection is being answered."""

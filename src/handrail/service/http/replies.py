@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.service.http.asgi import Disconnected, Header, Receive, Send
+from handrail.service.http.asgi import Disconnected, Header, Receive, Send, until_gone
 from handrail.service.problems import Problem
 
 __all__ = ["JSON", "PROBLEM", "SECURITY", "Reply", "from_problem", "json_reply", "on_the_wire"]
@@ -92,7 +92,7 @@ class Reply:
         headers = list(self.headers)
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         if not head:
-            gone = asyncio.ensure_future(_gone(receive))
+            gone = asyncio.ensure_future(until_gone(receive))
             try:
                 async for part in stream:
                     if gone.done():
@@ -101,12 +101,6 @@ class Reply:
             finally:
                 gone.cancel()
         await send({"type": "http.response.body", "body": b""})
-
-
-async def _gone(receive: Receive) -> None:
-    """Wait until the caller goes away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def json_reply(answer: Any, status: int = 200, headers: Sequence[Header] = ()) -> Reply:
