@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handrail.cli import main
-from handrail.service.keys import Keyring
+from handrail.service.keys import Keyring, new_key
 from handrail.service.store.open import open_store
 
 
@@ -58,11 +58,23 @@ def test_a_key_has_a_label_and_an_end(database: str, capsys: pytest.CaptureFixtu
     assert (first["used_at"], second["expires_at"]) == (None, "2999-01-31T00:00:00+00:00")
     days = datetime.fromisoformat(first["expires_at"]) - datetime.fromisoformat(first["created_at"])
     assert timedelta(days=90) - timedelta(minutes=1) < days <= timedelta(days=90)
-    for bad in ("soon", "0d", "2001-01-01", "99999999999d"):
+    for bad in ("soon", "0d", "2001-01-01", "99999999999d", "9999-12-31T23:59:59-12:00"):
         more = ["--role", "read", "--expires", bad, "--database", database]
         assert main(["keys", "create", *more]) == 2
         assert capsys.readouterr().err.startswith("error: expires: ")
     assert len(listed(database, capsys)) == 2
+
+
+def test_the_last_time_there_is(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And those beyond it, which were taken once and have to be listed."""
+    create(database, capsys, "--role", "read", "--expires", "9999-12-31T23:59:59.999999")
+    store = open_store(database)
+    with store.writing() as writer:
+        writer.add_key(new_key("read", expires_at=253_402_344_000_000_000)[1])
+    store.close()
+    assert [row["expires_at"] for row in listed(database, capsys)] == [
+        "9999-12-31T23:59:59+00:00"
+    ] * 2
 
 
 def test_a_list_shows_no_secret(database: str, capsys: pytest.CaptureFixture[str]) -> None:

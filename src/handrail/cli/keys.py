@@ -21,6 +21,9 @@ __all__ = ["register", "run_create", "run_list", "run_revoke"]
 
 _ROLES: Final = ("decide", "reward", "read", "admin")
 """As in `handrail.service.keys`, which is not imported before it is needed."""
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _SOON: Final = "a server that runs notices within seconds"
 
 
@@ -160,8 +163,9 @@ def _moment(text: str) -> int:
             when = now + timedelta(hours=hours)
         else:
             when = datetime.fromisoformat(text)
-            when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-        return int(when.timestamp() * 1e6)
+            # In UTC it may be in a year that has no name.
+            when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+        return (when - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError):
         raise InputError(
             "expires", f"{text!r} is no time", "pass 90d, 12h, or a date such as 2027-01-31"
@@ -171,4 +175,6 @@ def _moment(text: str) -> int:
 def _time(at: int | None) -> str | None:
     if at is None:
         return None
-    return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="seconds")
+    # A release before this one took times beyond the last that has a name.
+    at = min(at, (_LAST - _EPOCH) // _MICROSECOND)
+    return (_EPOCH + at * _MICROSECOND).isoformat(timespec="seconds")
