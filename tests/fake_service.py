@@ -1,7 +1,8 @@
 """A server with a desk that decides nothing, as a process: `python -c SCRIPT FOLDER MODE`.
 
-Its first output lines are those of the real one. Decisions of the policy `slow` wait until the
-file `go` is in the folder, and say so on stdout before they do.
+Its first output lines are those of the real one, in the mode `keys` after a key for an admin.
+Decisions of the policy `slow` wait until the file `go` is in the folder, and say so on stdout
+before they do.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fake_desk import FakeDesk, FakeStore
+from handrail.service.keys import new_key
 from handrail.service.limits import Limits
 from handrail.service.logs import log_to
 from handrail.service.messages import Answer, DecideRequest
@@ -51,6 +53,10 @@ class SlowDesk(FakeDesk):
         """Say that the end has come."""
         say("desk stopped")
 
+    async def note_used(self, used: dict[str, int]) -> None:
+        """Say which keys were used."""
+        say(f"used: {' '.join(used)}")
+
     async def decide(
         self,
         name: str,
@@ -73,11 +79,15 @@ def main() -> None:
     """Serve."""
     folder, mode = Path(sys.argv[1]), sys.argv[2]
     log_to()
-    settings = Settings(
-        "127.0.0.1", 0, "nothing", auth=False, limits=Limits(shutdown_seconds=float(sys.argv[3]))
-    )
+    limits = Limits(shutdown_seconds=float(sys.argv[3]))
+    settings = Settings("127.0.0.1", 0, "nothing", auth=mode == "keys", limits=limits)
+    desk = SlowDesk(folder, mode)
+    if settings.auth:
+        key, row = new_key("admin")
+        desk.rows.append(row)
+        say(key)
 
     def open_store(source: str) -> Store:
-        return FakeStore()
+        return FakeStore(desk.rows)
 
-    sys.exit(serve(settings, open_store, lambda *_: SlowDesk(folder, mode), say))
+    sys.exit(serve(settings, open_store, lambda *_: desk, say))

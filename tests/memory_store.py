@@ -41,6 +41,9 @@ class MemoryTransaction:
     def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
         return [row for row in self.content.logs[policy] if row.seq > after][:limit]
 
+    def since(self, policy: int, seq: int, limit: int) -> list[Row]:
+        return self.events(policy, seq - 1, limit)
+
     def rounds(self, policy: int, first: int, last: int) -> list[Row]:
         rows = self.content.logs[policy]
         return [row for row in rows if row.round is not None and first <= row.round <= last]
@@ -66,7 +69,7 @@ class MemoryTransaction:
     def keys(self) -> list[KeyRow]:
         return list(self.content.rows.values())
 
-    def lock(self, policies: Sequence[int]) -> None:
+    def lock(self, policies: Sequence[PolicyRow]) -> None:
         pass
 
     def add_policy(self, name: str) -> PolicyRow | None:
@@ -77,9 +80,9 @@ class MemoryTransaction:
         self.content.logs[number] = []
         return PolicyRow(number, name)
 
-    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+    def append(self, policy: int, rows: Sequence[Row], before: HeadRow | None = None) -> None:
         log = self.content.logs[policy]
-        if before is not None and (not log or log[-1].hash != before):
+        if before is not None and (not log or log[-1].hash != before.hash):
             raise LogMoved(f"the log does not end with event {rows[0].seq - 1}")
         self.content.logs[policy].extend(rows)
 
@@ -91,6 +94,8 @@ class MemoryTransaction:
         self.content.kept = {each: kept[each] for each in kept if kept[each][1] >= before}
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
+        if not any(snapshot[:2] == (row.seq, row.hash) for row in self.content.logs[policy]):
+            return
         rows = [*self.content.pictures.get(policy, []), snapshot]
         self.content.pictures[policy] = rows[-keep:]
 

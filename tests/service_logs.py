@@ -82,6 +82,19 @@ class Writer:
                 session.flush()
         return self
 
+    def ask(self, *requests: DecideRequest, reward: float | None = None) -> Writer:
+        """Decide these rounds, and give each that awaits it the same reward."""
+        for each in requests:
+            with self.store.writing() as log:
+                session = self.session(log)
+                book = session.book(self.name)
+                (answer,) = commands.decide_all(session, book, [each])
+                if reward is not None and answer.awaits_reward:
+                    told = [RewardRequest(decision=answer.id, reward=reward)]
+                    outcomes.reward_all(session, book, told, batch=False)
+                session.flush()
+        return self
+
     def _settle(self, session: Session, book: Book) -> None:
         while self.waiting and self.rng.random() < 0.6:
             id = self.waiting.pop(int(self.rng.integers(len(self.waiting))))

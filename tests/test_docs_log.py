@@ -53,6 +53,16 @@ def test_the_fields_of_a_definition() -> None:
     assert own[:-1] == [name for name in fields(CreateRequest) if name in own]
 
 
+def test_what_is_kept_free() -> None:
+    """The parameters, fields and kinds that only a later release gives a meaning."""
+    text = (DOCS / PAGE).read_text()
+    (said,) = re.findall(r"^(`credit`.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    told = backticked(said)
+    assert set(told) == {*events._RESERVED, *events._FREE_KINDS, *events.FREE_PARAMETERS}
+    assert not set(events.FREE_PARAMETERS) & set(fields(CreateRequest))
+    assert not set(events._FREE_KINDS) & set(events._KINDS)
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a log in which events of many kinds happened."""

@@ -105,7 +105,7 @@ def test_rounds_that_are_given_up_because_too_many_wait() -> None:
     writer = Writer(store, request("p", "UCB", "arms"), seed=5)
     writer.limits = Limits(pending=3)
     writer.play(60)
-    audit = audited(writer)
+    audit = Audit("p", limits=writer.limits).run(writer.rows())
     assert audit.findings == []
     assert audit.tally is not None
     assert audit.tally.closed > 0

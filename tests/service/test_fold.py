@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from handrail.service import events, snapshots
+from handrail.service.audit import Audit
 from handrail.service.book import Book
 from handrail.service.desk import Desk
 from handrail.service.limits import Limits
@@ -35,6 +36,8 @@ CASES = [
     for kind, created in kinds(name)
 ]
 
+LIMITS = Limits(snapshot_every=37, pending=25)
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[Store]:
@@ -47,7 +50,7 @@ def opened(path: Path) -> Iterator[Store]:
 
 async def serve(store: Store, kind: str, created: CreateRequest, rounds: int) -> Book:
     """Serve a random mix of requests; return the book as it is in memory at the end."""
-    desk = Desk(store, limits=Limits(snapshot_every=37, pending=25))
+    desk = Desk(store, limits=LIMITS)
     await desk.start()
     rng = np.random.default_rng(5)
     await desk.create(created)
@@ -115,6 +118,7 @@ def test_the_log_gives_the_state_back(kind: str, created: CreateRequest, tmp_pat
     again = restore(first, snapshot)
     assert again is not None
     same(again, served)
+    assert Audit(created.name, limits=LIMITS).run(rows).findings == []
 
 
 def test_a_snapshot_with_sums_of_an_older_version_is_not_used(tmp_path: Path) -> None:

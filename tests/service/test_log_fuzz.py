@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handrail import InputError
@@ -187,6 +187,8 @@ def test_definitions(folder: Path, data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"\x94\xa6closed\x05\x05\xa3\xbf--")  # text that is no UTF-8
+@example(b"\x92\xa6taught\xa3\xbf--")
 def test_decoding(body: bytes) -> None:
     try:
         event = events.decode(body)

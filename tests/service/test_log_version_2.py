@@ -29,6 +29,7 @@ from handrail.service.events import (
     to_json,
 )
 from handrail.service.limits import Limits
+from handrail.service.logfile import header_line, header_of, line_of, read_rows
 from handrail.service.messages import CreateRequest, DecideRequest, RewardRequest
 from handrail.service.session import Session
 from handrail.service.shelf import Shelf, load
@@ -88,6 +89,8 @@ def test_an_old_log_goes_on(path: Path, tmp_path: Path) -> None:
     statement = make_statement(first)
     assert statement is not None
     assert any("log version 1's rule" in each for each in statement.assumptions)
+    credited = "a fallback because of no answer is credited the baseline's mean"
+    assert sum(each.startswith(credited) for each in statement.assumptions) == 1
     # The file of an old log is the same events after a round trip through this release.
     export_log(DatabaseSource(store), "p", tmp_path / "again.ndjson")
     assert (
@@ -302,6 +305,72 @@ def test_what_this_release_does_not_know_is_not_folded() -> None:
     for other in (changed(event, allowed=["old"]), changed(event, propensity=0.5)):
         assert reserved(other) is not None
         assert audited(relinked(log, {1: other})).findings[0].seq == 2
+
+
+@pytest.mark.parametrize("field", ["unit", "horizon", "guardrails"])
+def test_a_parameter_of_a_later_release_asks_for_that_release(field: str, tmp_path: Path) -> None:
+    """Nothing is wrong with such a log, and to export it again would not help."""
+    store, _ = opened()
+    created = decode_row(rows(store, "p")[0])
+    assert isinstance(created, Created)
+    assert created.parts is not None
+    parameters = {**created.definition["parameters"], field: 1}
+    parts = {**created.parts, "parameters": {**created.parts["parameters"], field: 1}}
+    for later in (
+        changed(created, definition={**created.definition, "parameters": parameters}),
+        changed(created, definition={**created.definition, field: 1}),
+        changed(created, parts=parts),
+    ):
+        assert isinstance(later, Created)
+        log = relinked(rows(store, "p"), {0: later})
+        (found,) = audited(log).findings
+        assert f"{field}: is not known to this handrail; upgrade handrail" in found.reason
+        with pytest.raises(InputError, match=f"{field}: is not known to this handrail"):
+            Book(later)
+        file = written(tmp_path / "p.ndjson", [line_of(row) for row in log], log[-1].hash)
+        with pytest.raises(InputError) as caught:
+            import_log(file, MemoryStore(), FIRST)
+        assert caught.value.reason == f"line 2: {field}: is not known to this handrail"
+        assert caught.value.remedy == "upgrade handrail"
+
+
+def test_rules_of_a_later_edition_ask_for_a_later_release() -> None:
+    store, _ = opened()
+    created = decode_row(rows(store, "p")[0])
+    assert isinstance(created, Created)
+    assert created.parts is not None
+    later = changed(created, parts={**created.parts, "edition": 3})
+    (found,) = audited(relinked(rows(store, "p"), {0: later})).findings
+    assert "edition: is not known to this handrail; upgrade handrail" in found.reason
+
+
+@pytest.mark.parametrize("kind", ["taught", "watch"])
+def test_a_kind_of_a_later_release_asks_for_that_release(kind: str, tmp_path: Path) -> None:
+    store, _ = opened()
+    (first,) = rows(store, "p")
+    body = msgspec.msgpack.encode([kind, FIRST + 10, 0, 1.0])
+    row = Row(2, None, body, link(first.hash, body))
+    (found,) = audited([first, row]).findings
+    said = f"the kind {kind!r} is not known to this handrail"
+    assert (found.seq, found.reason) == (2, f"it cannot be read: {said}; upgrade handrail")
+    event = {"kind": kind, "at": FIRST + 10, "action": 0, "reward": 1.0}
+    line = msgspec.json.encode({"seq": 2, "hash": row.hash.hex(), "event": event})
+    file = written(tmp_path / "p.ndjson", [line_of(first), line + b"\n"], row.hash)
+    with pytest.raises(InputError) as caught:
+        import_log(file, MemoryStore(), FIRST)
+    assert (caught.value.reason, caught.value.remedy) == (f"line 3: {said}", "upgrade handrail")
+    (found,) = Audit("p").run(read_rows(file)).findings
+    assert found.reason.endswith(f"line 3: {said}; upgrade handrail")
+    # A kind that nobody ever spoke of is damage.
+    other = msgspec.msgpack.encode(["tought", FIRST + 10])
+    (found,) = audited([first, Row(2, None, other, link(first.hash, other))]).findings
+    assert "upgrade" not in found.reason
+
+
+def written(path: Path, lines: list[bytes], head: bytes) -> Path:
+    """Write the file of a whole log."""
+    path.write_bytes(b"".join([header_line(header_of("p", len(lines), head)), *lines]))
+    return path
 
 
 def changed(event: Event, **fields: Any) -> Event:

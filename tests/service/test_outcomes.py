@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from handrail.policies.identity import decision_id, parse_id
+from handrail.service.audit import Audit
 from handrail.service.desk import Desk
-from handrail.service.messages import Answer, CreateRequest, DecideRequest, RewardRequest
+from handrail.service.messages import (
+    Answer,
+    CreateRequest,
+    DecideRequest,
+    ModeRequest,
+    RewardRequest,
+)
 from handrail.service.problems import Problem
 from memory_store import MemoryStore
 
 
-def served(script: Callable[[Desk], Awaitable[None]], **more: Any) -> None:
+def served(
+    script: Callable[[Desk], Awaitable[None]], clock: Callable[[], float] = time.time, **more: Any
+) -> None:
     """Run a script on a desk with one policy, "shop", over arms 0 and 1; 1 is the baseline."""
     given: dict[str, Any] = {"baseline_mean": 0.4, "alpha": 0.5, "delta": 0.1, **more}
     given |= {"arms": 2, "baseline": 1, "reward_range": (0.0, 1.0)}
     created = CreateRequest(name="shop", algorithm="CUCB", **given)
 
     async def run() -> None:
-        desk = Desk(MemoryStore())
+        desk = Desk(MemoryStore(), clock=clock)
         await desk.start()
         try:
             await desk.create(created)
@@ -60,6 +70,21 @@ def test_a_reward_once_again_and_another() -> None:
         assert (caught.value.status, caught.value.field) == (409, "reward")
         held = await decide(desk, "baseline")
         assert await reward(desk, held.id, 0.5) == "ignored"
+
+    served(script)
+
+
+def test_an_id_that_is_none() -> None:
+    """A request about one decision has no list of them."""
+
+    async def script(desk: Desk) -> None:
+        for ask in (desk.played, desk.fallback):
+            with pytest.raises(Problem) as caught:
+                await ask("shop", "BAD")
+            assert caught.value.field == "decision"
+        with pytest.raises(Problem) as caught:
+            await desk.played_all("shop", ["BAD"])
+        assert caught.value.field == "decisions[0]"
 
     served(script)
 
@@ -164,3 +189,42 @@ def test_fallbacks_after_the_window() -> None:
         assert (await desk.fallback("shop", answer.id)).status == "late"
 
     served(script, window=4, default_reward=0.0)
+
+
+@pytest.mark.parametrize("change", ["pause", "retire"])
+def test_a_retry_gives_the_decision_that_was_made(change: str) -> None:
+    """Whoever asked first may have played it, whatever became of the policy since."""
+
+    async def script(desk: Desk) -> None:
+        for number in range(20):
+            asked = DecideRequest(idempotency_key=f"round-{number}")
+            (answer,) = await desk.decide("shop", [asked])
+            if answer.event != "baseline":
+                break
+        assert answer.event != "baseline"
+        if change == "pause":
+            await desk.change_mode("shop", ModeRequest(mode="paused"))
+        else:
+            await desk.retire_arm("shop", "0")
+        (again,) = await desk.decide("shop", [asked])
+        assert again.repeated
+        assert (again.id, again.action, again.event) == (answer.id, answer.action, answer.event)
+        (fresh,) = await desk.decide("shop", [DecideRequest(idempotency_key="new")])
+        assert fresh.event == "baseline"
+
+    served(script)
+
+
+def test_a_clock_past_the_last_year_that_can_be_written() -> None:
+    """Times in the log stand still, rather than being such that nobody can read them."""
+
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        assert await reward(desk, answer.id, 0.5) == "learned"
+        assert (await desk.show("shop")).created_at.startswith("9999-12-31T23:59:59")
+        page = await desk.decisions("shop", 0, 10)
+        assert page.decisions[-1].at.startswith("9999-12-31T23:59:59")
+        assert (await desk.budget("shop", 0, 10)).points
+        assert Audit("shop").run(await desk.events("shop", 0, 100)).findings == []
+
+    served(script, clock=lambda: 4e11)

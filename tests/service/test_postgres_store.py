@@ -15,7 +15,7 @@ import pytest
 from children import child, line
 from handrail.errors import InputError
 from handrail.service.store.open import open_store
-from handrail.service.store.protocol import Store, StoreUnavailable
+from handrail.service.store.protocol import LogMoved, PolicyRow, Store, StoreUnavailable
 from logs import add, chain
 from postgres_server import PostgresServer
 
@@ -47,7 +47,7 @@ def opened(url: str, patience: Patience = Patience()) -> Iterator[PostgresStore]
 def extend(store: Store, policies: list[int]) -> None:
     """Append one event to each policy, whatever the others did."""
     with store.writing() as writer:
-        writer.lock(policies)
+        writer.lock([row for row in writer.policies() if row.number in policies])
         for policy in policies:
             head = writer.head(policy)
             seq = 1 if head is None else head.seq + 1
@@ -96,7 +96,7 @@ def test_policies_do_not_wait_for_each_other(url: str) -> None:
     with opened(url) as store, opened(url, Patience(lock=0.1)) as other:
         first, second = add(store, "a"), add(store, "b")
         with store.writing() as writer:
-            writer.lock([first])
+            writer.lock([PolicyRow(first, "a")])
             extend(other, [second])
             with pytest.raises(StoreUnavailable, match="55P03"):
                 extend(other, [first])
@@ -110,17 +110,51 @@ def test_after_the_lock_it_sees_what_its_last_holder_wrote(url: str) -> None:
         with store.writing() as writer:
             assert writer.head(policy) is None  # the transaction began before the other's did
             extend(other, [policy])
-            writer.lock([policy])
+            writer.lock([PolicyRow(policy, "news")])
             head = writer.head(policy)
             assert head is not None
             assert head.seq == 1
+
+
+def test_policies_that_are_others_by_now_are_not_locked(url: str) -> None:
+    with opened(url) as store, opened(url) as other:
+        one, two = add(store, "a"), add(store, "b")
+        with store.writing() as writer:
+            writer.lock([PolicyRow(two, "b"), PolicyRow(one, "a")])
+        for wrong in (PolicyRow(one, "b"), PolicyRow(two + 1, "c")):
+            with pytest.raises(LogMoved, match=wrong.name), store.writing() as writer:
+                writer.lock([PolicyRow(two, "b"), wrong])
+        extend(other, [one, two])  # and no lock is left
+
+
+@pytest.mark.parametrize("missing", [1, 2, 5, 29])
+def test_a_hole_is_found_while_no_more_events_are_behind_it(url: str, missing: int) -> None:
+    """Wherever it lies: the log before it may have any length."""
+    with opened(url) as store:
+        policy = add(store, "news", 70)
+        with store.reading() as reader:
+            for seq in (1, 2, 3, 69, 70):
+                assert reader.since(policy, seq, 100) == chain(seq, 70)
+            assert reader.since(policy, 60, 2) == chain(60, 61)
+            assert reader.since(policy, 71, 100) == []
+        for behind in range(1, missing + 1):
+            first = 70 - behind - missing + 1
+            with store.writing() as writer:
+                writer._run(
+                    "DELETE FROM handrail_events WHERE seq >= %s AND seq < %s",
+                    first,
+                    first + missing,
+                )
+                with pytest.raises(LogMoved, match="events before 70"):
+                    writer.since(policy, 70, 100)
+                writer.append(policy, chain(first, first + missing - 1))
 
 
 def test_a_holder_that_does_nothing_loses_the_lock(url: str) -> None:
     with opened(url) as paused, opened(url) as other:
         policy = add(other)
         with pytest.raises(StoreUnavailable), paused.writing() as writer:  # noqa: PT012
-            writer.lock([policy])
+            writer.lock([PolicyRow(policy, "news")])
             writer.append(policy, chain(1, 1))
             writer._connection.execute(HURRY)
             extend(other, [policy])  # waits until PostgreSQL ends the idle transaction
@@ -135,13 +169,13 @@ import sys
 from logs import chain
 from handrail.service.store.address import Address
 from handrail.service.store.postgres import PostgresStore
-from handrail.service.store.protocol import StoreUnavailable
+from handrail.service.store.protocol import PolicyRow, StoreUnavailable
 
 store = PostgresStore(Address(sys.argv[1]))
 policy = int(sys.argv[2])
 try:
     with store.writing() as writer:
-        writer.lock([policy])
+        writer.lock([PolicyRow(policy, "news")])
         writer.append(policy, chain(1, 1))
         writer._connection.execute(sys.argv[3])
         print("locked", flush=True)
@@ -149,7 +183,7 @@ try:
 except StoreUnavailable:
     print("lost", flush=True)
 with store.writing() as writer:
-    writer.lock([policy])
+    writer.lock([PolicyRow(policy, "news")])
     writer.append(policy, chain(2, 2))
 print("recovered", flush=True)
 """
@@ -187,7 +221,7 @@ def test_a_connection_that_is_cut_costs_one_transaction(url: str, postgres: Post
     with opened(url) as store:
         policy = add(store, "news", 1)
         with pytest.raises(StoreUnavailable), store.writing() as writer:  # noqa: PT012
-            writer.lock([policy])
+            writer.lock([PolicyRow(policy, "news")])
             writer.append(policy, chain(2, 2))
             postgres.run(f"SELECT pg_terminate_backend({backend(store)}, 10000)")
         assert events(store, policy) == 1
@@ -216,7 +250,7 @@ def test_recovers_when_the_database_comes_back(url: str, postgres: PostgresServe
         policy = add(store, "news", 1)
         try:
             with pytest.raises(StoreUnavailable), store.writing() as writer:  # noqa: PT012
-                writer.lock([policy])
+                writer.lock([PolicyRow(policy, "news")])
                 writer.append(policy, chain(2, 2))
                 postgres.stop()
             for _ in range(2):

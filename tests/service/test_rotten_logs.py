@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import logging
-import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,21 +16,17 @@ import pytest
 from children import child, line
 from handrail.cli import main
 from handrail.errors import InputError
-from handrail.service.audit import Audit
+from handrail.service.chain import link
 from handrail.service.desk import Desk
+from handrail.service.events import name_in
 from handrail.service.heads import read_heads
 from handrail.service.limits import Limits
 from handrail.service.logs import JsonLines
 from handrail.service.messages import CreateRequest, DecideRequest
 from handrail.service.problems import Problem
-from handrail.service.shelf import load
-from handrail.service.snapshots import restore, take
 from handrail.service.store.backup import back_up
 from handrail.service.store.backup import restore as put_back
 from handrail.service.store.open import open_store
-from handrail.service.store.protocol import SnapshotRow
-from memory_store import MemoryStore
-from service_logs import Writer
 
 ARMS = ["apple", "banana", "cherry"]
 
@@ -47,126 +42,6 @@ def created(name: str) -> CreateRequest:
         delta=0.1,
         reward_range=(0.0, 1.0),
     )
-
-
-# -- snapshots -------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def snapped() -> tuple[MemoryStore, SnapshotRow]:
-    """A log, and a good snapshot in the middle of it."""
-    store = MemoryStore()
-    writer = Writer(store, created("p"), 3).play(20)
-    with store.reading() as reader:
-        good = take(load(reader, 1))
-    writer.play(10)
-    return store, good
-
-
-def flips(good: SnapshotRow) -> Iterator[SnapshotRow]:
-    """Each byte of the names and of what is around them flipped, and many others."""
-    first = good.body.index(b"apple") - 10
-    places = {*range(first, first + 60), *random.Random(4).sample(range(len(good.body)), 300)}
-    for place in sorted(places):
-        body = bytearray(good.body)
-        body[place] ^= 1 << place % 8
-        yield good._replace(body=bytes(body))
-
-
-def test_a_snapshot_with_a_flipped_byte_is_not_used(
-    snapped: tuple[MemoryStore, SnapshotRow], caplog: pytest.LogCaptureFixture
-) -> None:
-    store, good = snapped
-    with store.reading() as reader:
-        folded = load(reader, 1)
-    first = folded.policy.to_bytes()
-    for wrong in flips(good):
-        store.content.pictures[1] = [wrong]
-        with store.reading() as reader:
-            book = load(reader, 1)
-        assert (book.saved, book.names) == (0, ARMS)
-    assert book.policy.to_bytes() == first
-    assert "a snapshot of 'p' is damaged" in caplog.text
-    store.content.pictures[1] = [good]
-    with store.reading() as reader:
-        assert load(reader, 1).saved == good.seq
-    store.content.pictures[1] = [good._replace(body=good.body[:-1])]
-    with store.reading() as reader:
-        assert load(reader, 1).saved == 0
-
-
-def test_a_snapshot_is_of_its_event(snapped: tuple[MemoryStore, SnapshotRow]) -> None:
-    """Filed under another event, whose hash it is told, it is no snapshot."""
-    store, good = snapped
-    row = store.content.logs[1][good.seq]
-    with store.reading() as reader:
-        event = load(reader, 1)
-    moved = SnapshotRow(row.seq, row.hash, good.body)
-    first = next(iter(store.content.logs[1]))
-    from handrail.service.events import Created, decode
-
-    begun = decode(first.body)
-    assert isinstance(begun, Created)
-    assert restore(begun, good) is not None
-    assert restore(begun, moved) is None
-    assert event.seq > row.seq
-
-
-def test_an_audit_names_a_damaged_snapshot(snapped: tuple[MemoryStore, SnapshotRow]) -> None:
-    store, good = snapped
-    log = store.content.logs[1]
-    assert Audit("p", snapshots=[good]).run(log).findings == []
-    wrong = list(flips(good))[5]
-    (found,) = Audit("p", snapshots=[wrong]).run(log).findings
-    assert (found.seq, found.reason) == (
-        good.seq,
-        "the snapshot after it is damaged: nobody uses it",
-    )
-
-
-def test_a_snapshot_that_does_not_fit_its_log_is_a_finding(
-    snapped: tuple[MemoryStore, SnapshotRow], caplog: pytest.LogCaptureFixture
-) -> None:
-    store, good = snapped
-    log = store.content.logs[1]
-    other = good._replace(hash=bytes(32))
-    for length, snapshot, place, reason in (
-        (len(log), other, good.seq, "is of another event"),
-        (
-            good.seq - 1,
-            good,
-            None,
-            f"taken after event {good.seq}: its tail is lost",
-        ),
-        (len(log), good._replace(body=b""), good.seq, "is damaged"),
-        (len(log), good._replace(body=b"\1" + good.body[1:]), good.seq, "is damaged"),
-    ):
-        (found,) = Audit("p", snapshots=[snapshot]).run(log[:length]).findings
-        assert found.seq == place
-        assert reason in found.reason
-        caplog.clear()
-        content = MemoryStore()
-        content.content.names["p"], content.content.logs[1] = 1, log[:length]
-        content.content.pictures[1] = [snapshot]
-        with content.reading() as reader:
-            assert load(reader, 1).saved == 0
-        (line,) = caplog.records
-        assert line.levelname == "ERROR"
-        assert "'p'" in line.getMessage()
-
-
-def test_snapshots_of_the_release_before_are_passed_over(
-    snapped: tuple[MemoryStore, SnapshotRow], caplog: pytest.LogCaptureFixture
-) -> None:
-    """They have no checksum: the log is folded instead, once, and nothing is wrong."""
-    store, good = snapped
-    old = good._replace(body=good.body[33:].replace(b"version\x02", b"version\x01"))
-    assert old.body[0] == 0x83  # a map of three: version, state and policy
-    store.content.pictures[1] = [old]
-    with store.reading() as reader:
-        assert load(reader, 1).saved == 0
-    assert Audit("p", snapshots=[old]).run(store.content.logs[1]).findings == []
-    assert "damaged" not in caplog.text
 
 
 # -- events older than the snapshot ----------------------------------------------------------------
@@ -261,6 +136,129 @@ def test_a_rotten_event_before_the_snapshot_stops_its_policy(
     assert "no such policy" not in caplog.text
 
 
+def flip_type(path: Path, seq: int, column: str) -> None:
+    """Flip the bit of the file that says whether a value of an event of `bad` is bytes or text."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        body, hash_ = connection.execute(
+            "SELECT body, hash FROM events WHERE policy = 1 AND seq = ?", (seq,)
+        ).fetchone()
+    raw = bytearray(path.read_bytes())
+    # Before the values stands a byte for each: how long the header is, no id, round, body, hash.
+    # The body's takes two, as does a text of its length.
+    end = raw.index(body + hash_) - 1
+    assert raw[end - 1] == 12 + 2 * 32
+    raw[end - 1 if column == "hash" else end - 2] ^= 1
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("column", ["hash", "body"])
+def test_a_value_that_is_no_bytes_any_more(
+    database: Path,
+    column: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """SQLite gives it as a text then, or fails to: that is its log's damage and no other's."""
+    flip_type(database, 7, column)
+    change(database, CUT)
+    caplog.set_level(logging.INFO, "handrail.service")
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(lambda: "some do not follow their hashes" in caplog.text)
+        assert await status(desk, "bad") == 503
+        assert await status(desk, "good") == 200
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+    assert "the log of 'bad' is damaged: event 7 does not follow event 6" in caplog.text
+    assert "event 20 of 'good' is not in its log" in caplog.text  # it was looked at, too
+    assert main(["audit", str(database)]) == 1
+    said = capfd.readouterr().out
+    assert "WRONG: event 7: it was altered" in said
+    assert "== good" in said
+    out = ["--out", str(tmp_path / "bad.ndjson")]
+    assert main(["export", str(database), "--policy", "bad", *out]) == 2
+    assert capfd.readouterr().err.startswith("error: log: event 7: ")
+    with pytest.raises(InputError, match="is damaged: non-BLOB value"):
+        back_up(str(database), tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize("name", ["'bat'", "CAST(x'6261ff' AS TEXT)"])
+def test_a_name_that_is_not_that_of_the_log(
+    database: Path,
+    name: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    change(database, f"UPDATE policies SET name = {name} WHERE number = 1")
+    started_until(database, lambda: "event 1 creates 'bad'" in caplog.text)
+    assert "is damaged: event 1 creates 'bad'" in caplog.text
+    assert "'good'" not in caplog.text
+    with pytest.raises(InputError, match="creates 'bad'"):
+        back_up(str(database), tmp_path / "copy.db")
+    if name == "'bat'":
+        assert main(["audit", str(database)]) == 1
+        assert "WRONG: event 1: " in capfd.readouterr().out
+
+
+def test_a_log_that_cannot_be_followed_is_damaged(
+    database: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong in it, the others are checked."""
+    change(database, CUT)
+
+    def other(before: bytes, body: bytes) -> bytes:
+        if name_in(body) == "bad":  # not by its letters, which an id may have by chance
+            raise OverflowError("whatever it is")
+        return link(before, body)
+
+    monkeypatch.setattr("handrail.service.verify.link", other)
+    started_until(database, lambda: "event 20 of 'good' is not in its log" in caplog.text)
+    assert "'bad' is damaged: it cannot be followed: OverflowError: whatever it is" in caplog.text
+
+
+def test_the_older_snapshot_is_looked_at_too(
+    database: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    change(
+        database,
+        "UPDATE snapshots SET body = CAST(body || x'00' AS BLOB) WHERE policy = 2 AND seq = "
+        "(SELECT min(seq) FROM snapshots WHERE policy = 2)",
+    )
+    started_until(database, lambda: "snapshot of 'good'" in caplog.text)
+    assert "the snapshot of 'good' after event 10 is damaged: nobody uses it" in caplog.text
+
+
+def test_a_damaged_log_stays_so_when_another_is_restored(
+    database: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its snapshot and all after it are sound: it would be served again."""
+    change(database, ROTTEN[0])
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(lambda: desk.damaged == 1)
+        assert await status(desk, "good") == 200
+        change(database, CUT, NO_SNAPSHOTS)
+        assert await status(desk, "good") == 200
+        assert desk.restored == 1
+        assert await status(desk, "bad") == 503
+        assert desk.damaged == 1
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+    assert "the log of 'bad' is damaged: event 7" in caplog.text
+
+
 def test_sound_logs_are_left_alone_while_they_grow(
     database: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,7 +294,10 @@ def test_a_copy_notes_where_its_logs_end(
     )
     change(database, "DELETE FROM events WHERE policy = 2 AND seq > 15")
     assert main(["audit", str(database), "--heads", str(copy)]) == 1
-    assert "it ends with event 15, and event 20 was noted" in capfd.readouterr().out
+    said = capfd.readouterr().out
+    assert "it ends with event 15, and event 20 was noted" in said
+    assert "compared with 1 noted head: 1 of them of a later event, which was not found." in said
+    assert "compared with no noted heads" not in said
     # A copy that lost a tail is noticed by itself, and so is a database that was restored from it.
     put_back(copy, str(database))
     assert main(["audit", str(database)]) == 0
@@ -489,20 +490,3 @@ def test_a_write_ahead_log_that_was_cut_off(
     (good,) = [each for each in found["policies"] if each["policy"] == "good"]
     assert "event 60 was noted: its tail is lost" in good["problems"][-1]["reason"]
     assert good["statement"]["compared_heads"] > 5
-
-
-def test_files_without_heads(tmp_path: Path) -> None:
-    path = tmp_path / "service.log"
-    for content in (
-        "",
-        "nothing\n",
-        '{"message": "ready"}\n',
-        '{"message": "head", "policy": "p"}\n',
-        '{"message": "head", "policy": "p", "seq": 1, "hash": "00"}\n',
-        '{"message": "head", "policy": "p", "seq": "x", "hash": "' + "0" * 64 + '"}\n',
-    ):
-        path.write_text(content)
-        with pytest.raises(InputError):
-            read_heads(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_heads(tmp_path / "nothing")

@@ -79,6 +79,18 @@ def test_idle_connections_do_not_hold_it_up(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 0
 
 
+def test_at_the_end_it_notes_which_keys_were_used(tmp_path: Path) -> None:
+    with child(SCRIPT, tmp_path, "keys", 10.0) as process:
+        key, url = line(process), line(process).removeprefix("listening on ")
+        header = {"Authorization": f"Bearer {key}"}
+        answer = httpx.get(f"{url}/v1/policies", headers=header, trust_env=False)
+        assert answer.status_code == 200
+        process.terminate()
+        assert line(process) == f"used: {key.split('_')[1]}"
+        assert line(process) == "desk stopped"  # afterwards, when all was written
+        assert process.wait(PATIENCE) == 0
+
+
 def test_what_takes_too_long_is_cut_off(tmp_path: Path) -> None:
     with running(tmp_path, grace=0.1) as (process, url), ThreadPoolExecutor() as pool:
         asked = pool.submit(decide, url, "slow")

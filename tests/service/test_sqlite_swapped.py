@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +16,9 @@ from children import child, line
 from handrail import InputError
 from handrail.service.store.backup import back_up, restore
 from handrail.service.store.open import open_store
-from handrail.service.store.protocol import StoreBroken
+from handrail.service.store.protocol import HeadRow, StoreBroken, StoreUnavailable
 from handrail.service.store.sqlite import SqliteStore
+from handrail.service.store.sqlite_file import BESIDE, connect
 from logs import add, chain
 
 
@@ -24,6 +28,10 @@ def beside(path: Path, ending: str) -> Path:
 
 def remove_wal(path: Path, _: Path) -> None:
     beside(path, "-wal").unlink()
+
+
+def remove_shm(path: Path, _: Path) -> None:
+    beside(path, "-shm").unlink()
 
 
 def remove_both(path: Path, _: Path) -> None:
@@ -73,7 +81,7 @@ def documented_before(path: Path, copy: Path) -> None:
     copy_over(path, copy)
 
 
-KEEPS = [remove_wal, remove_both, rename_over, rename_all_away, move_and_link]
+KEEPS = [remove_wal, remove_shm, remove_both, rename_over, rename_all_away, move_and_link]
 """What leaves the pages that the store has open as they were."""
 LOSES = [empty_wal, cut_wal, new_wal, copy_over, documented_before]
 Swap = Callable[[Path, Path], None]
@@ -96,7 +104,8 @@ class Swapped:
 
     def write(self, first: int, last: int, during: Callable[[], None] = lambda: None) -> None:
         with self.store.writing() as writer:
-            writer.append(self.policy, chain(first, last), chain(first - 1, first - 1)[0].hash)
+            before = HeadRow("news", first - 1, chain(first - 1, first - 1)[0].hash)
+            writer.append(self.policy, chain(first, last), before)
             during()
 
     def rescued(self) -> list[Path]:
@@ -127,8 +136,7 @@ def test_nothing_more_is_acknowledged(swapped: Swapped, swap: Swap) -> None:
     swapped.store.close()
 
 
-# A write-ahead log that is cut off in that moment has its old size when it is written to.
-@pytest.mark.parametrize("swap", [*KEEPS, new_wal, copy_over, documented_before])
+@pytest.mark.parametrize("swap", [*KEEPS, *LOSES])
 def test_what_is_on_its_way_is_not_acknowledged(swapped: Swapped, swap: Swap) -> None:
     with pytest.raises(StoreBroken):  # it is on disk, and not in the file that has the name
         swapped.write(231, 240, lambda: swap(swapped.path, swapped.copy))
@@ -137,15 +145,102 @@ def test_what_is_on_its_way_is_not_acknowledged(swapped: Swapped, swap: Swap) ->
     swapped.store.close()
 
 
+@pytest.mark.parametrize("swap", [empty_wal, cut_wal])
+def test_a_write_ahead_log_that_is_as_long_as_before_when_it_is_written_to(
+    tmp_path: Path, swap: Swap
+) -> None:
+    """It was never begun anew: what follows is written to where it ended."""
+    store = open_store(str(tmp_path / "log.db"), exclusive=True)
+    policy = add(store, "news", 40)
+    size = beside(tmp_path / "log.db", "-wal").stat().st_size
+    swap(tmp_path / "log.db", tmp_path)
+    with pytest.raises(StoreBroken, match="was cut off"), store.writing() as writer:
+        writer.append(policy, chain(41, 200))
+    assert beside(tmp_path / "log.db", "-wal").stat().st_size < size  # nothing was written
+    store.close()
+
+
+def test_a_write_ahead_log_that_is_emptied_while_it_is_written_to(swapped: Swapped) -> None:
+    commit = swapped.store._writer.commit
+
+    def emptied() -> None:
+        empty_wal(swapped.path, swapped.copy)
+        commit()
+
+    size = beside(swapped.path, "-wal").stat().st_size
+    swapped.store._writer.commit = emptied  # type: ignore[method-assign]
+    with pytest.raises(StoreBroken, match="was cut off or written over"):
+        swapped.write(231, 1500)
+    assert beside(swapped.path, "-wal").stat().st_size > size
+    swapped.store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
+def test_a_look_after_the_commit_that_fails_is_no_batch_to_repeat(swapped: Swapped) -> None:
+    """The disk does not say what became of a commit that is on it."""
+    commit = swapped.store._writer.commit
+
+    def unreadable() -> None:
+        commit()
+        folder = os.open(swapped.path.parent, os.O_RDONLY)
+        os.dup2(folder, swapped.store._files._log or 0)
+        os.close(folder)
+
+    swapped.store._writer.commit = unreadable  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(StoreBroken, match="-wal cannot be read"):
+            swapped.write(231, 240)
+    swapped.store.close()
+    assert events(swapped.rescued()[0]) == 240
+
+
+def test_what_another_tool_writes_without_the_index_is_left_alone(tmp_path: Path) -> None:
+    """It makes an index of its own, in which it is the only one who writes."""
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    policy = add(store, "news", 40)
+    remove_shm(path, path)
+    with child(
+        "import sys; from logs import *; from handrail.service.store.open import open_store; "
+        "store = open_store(sys.argv[1]); add(store, 'sport', 300); store.close(); print('done')",
+        path,
+    ) as tool:
+        assert line(tool) == "done"
+    content = beside(path, "-wal").read_bytes()
+    with pytest.raises(StoreBroken, match="-shm was"), store.writing() as writer:
+        writer.append(policy, chain(41, 50))
+    assert beside(path, "-wal").read_bytes() == content
+    store.close()
+    (rescued,) = tmp_path.glob("log.db.rescued-*")
+    assert events(rescued) == 40
+
+
 @pytest.mark.parametrize("swap", KEEPS)
 def test_what_the_store_had_open_is_rescued(swapped: Swapped, swap: Swap) -> None:
-    swap(swapped.path, swapped.copy)
     with pytest.raises(StoreBroken, match=r"log\.db\.rescued-"):
-        swapped.write(231, 240)
+        swapped.write(231, 240, lambda: swap(swapped.path, swapped.copy))
     swapped.store.close()
     (rescued,) = swapped.rescued()
-    assert events(rescued) == 240  # what was acknowledged, and what was on its way
+    assert events(rescued) == 230  # what was acknowledged
     assert rescued.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_that_leads_elsewhere_is_noticed(swapped: Swapped) -> None:
+    """Tools that are called by the same name would have another file, and another lock."""
+    swapped.store.close()
+    link = swapped.copy.parent / "link.db"
+    link.symlink_to(swapped.path)
+    store = open_store(str(link), exclusive=True)
+    store.check()
+    link.unlink()
+    link.symlink_to(swapped.copy)
+    with pytest.raises(StoreBroken, match=r"link\.db was made to lead to another file"):
+        store.check()
+    store.close()
+    (rescued,) = swapped.rescued()
+    assert events(rescued) == 230
+    with pytest.raises(InputError, match=f"link.db was made to .* is in {rescued}"):
+        open_store(str(link), exclusive=True)
 
 
 @pytest.mark.parametrize("swap", [documented_before, rename_over, copy_over])
@@ -166,6 +261,40 @@ def test_what_was_put_in_its_place_is_left_alone(swapped: Swapped, swap: Swap) -
         assert line(other) == "40"  # with no pages of the old one's write-ahead log
 
 
+@pytest.mark.parametrize("swap", [rename_over, remove_wal, remove_shm])
+def test_who_reads_before_it_is_noticed(swapped: Swapped, swap: Swap) -> None:
+    """A new connection joins the file of that name with the write-ahead log of the old one."""
+    content = swapped.copy.read_bytes()
+    with swapped.store.reading() as reader:
+        assert len(reader.events(swapped.policy)) == 230
+        swap(swapped.path, swapped.copy)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="swapped"), swapped.store.reading():
+                pass
+        assert len(reader.events(swapped.policy)) == 230
+        with pytest.raises(StoreBroken):
+            swapped.store.check()
+        swapped.store.close()
+    (rescued,) = swapped.rescued()
+    assert events(rescued) == 230
+    if swap is rename_over:
+        assert swapped.path.read_bytes() == content
+
+
+def test_who_only_reads_moves_no_pages(swapped: Swapped) -> None:
+    """Not even as the last one who has the file open."""
+    with swapped.store.reading():
+        rename_over(swapped.path, swapped.copy)
+        connection = connect(swapped.path, BESIDE)
+        with contextlib.suppress(sqlite3.DatabaseError):
+            connection.execute("SELECT count(*) FROM events").fetchone()
+        content = swapped.path.read_bytes()
+        connection.close()
+        assert swapped.path.read_bytes() == content
+    swapped.store.close()
+    assert events(swapped.rescued()[0]) == 230
+
+
 @pytest.mark.parametrize("swap", [remove_both, rename_over, documented_before])
 def test_it_is_noticed_without_a_request(swapped: Swapped, swap: Swap) -> None:
     swapped.store.check()
@@ -173,6 +302,130 @@ def test_it_is_noticed_without_a_request(swapped: Swapped, swap: Swap) -> None:
     with pytest.raises(StoreBroken):
         swapped.store.check()
     swapped.store.close()
+
+
+@pytest.mark.parametrize("kind", ["of a backup", "by cp", "of the moment"])
+def test_a_copy_that_is_not_shorter_is_noticed(tmp_path: Path, kind: str) -> None:
+    """It is written into the same file, and the write-ahead log is as it was."""
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    store = open_store(str(path), exclusive=True)
+    policy = add(store, "news", 40)
+    if kind == "of a backup":
+        back_up(str(path), copy)
+    elif kind == "by cp":
+        shutil.copyfile(path, copy)
+    with store.writing() as writer:
+        writer.append(policy, chain(41, 60))
+    store.close()
+    store = open_store(str(path), exclusive=True)
+    if kind == "of the moment":  # nothing is lost now, but its pages are not those of the file
+        back_up(str(path), copy)
+    with copy.open("ab") as file:
+        file.truncate(200_000)
+    store.check()
+    shutil.copyfile(copy, path)
+    with pytest.raises(StoreBroken, match="was written over"), store.writing() as writer:
+        writer.append(policy, chain(61, 61))
+    store.close()
+    assert path.read_bytes() == copy.read_bytes()
+    assert not beside(path, "-wal").exists()  # its pages would be moved into the copy
+
+
+MOVES = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+print(connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[2], flush=True)
+connection.close()
+"""
+
+
+def test_another_program_may_move_pages(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    policy = add(store)
+    for first in (1, 101, 201):
+        with store.writing() as writer:
+            writer.append(policy, chain(first, first + 99))
+        before = path.stat().st_mtime_ns
+        with child(MOVES, path) as other:
+            assert int(line(other)) > 0
+        assert path.stat().st_mtime_ns > before
+        store.check()
+    # While they are being moved the file is shorter than its first page says.
+    os.truncate(path, path.stat().st_size - 4096)
+    store._files.resize()
+    os.utime(path)
+    store.check()
+    store.close()
+
+
+HOLDS = """
+import fcntl, sys
+index = open(sys.argv[1] + "-shm", "r+b")
+fcntl.lockf(index, fcntl.LOCK_EX, 1, 121)  # where SQLite says that it moves pages
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_program_may_be_moving_pages(tmp_path: Path) -> None:
+    """The server's own attempt moves nothing, so the file has its old mark."""
+    pytest.importorskip("fcntl")
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    policy = add(store)
+    with child(HOLDS, path) as other:
+        assert line(other) == "held"
+        store._writer.pages = 10**6
+        with store.writing() as writer:
+            writer.append(policy, chain(1, 50))
+    os.utime(path)
+    store.check()
+    with child(MOVES, path) as other:
+        assert int(line(other)) > 0
+    store.check()
+    store.close()
+    assert list(tmp_path.glob("*rescued*")) == []
+
+
+def test_pages_that_cannot_be_moved_may_be_moved_by_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    connection = store._connection
+
+    class Full:
+        def execute(self, statement: str, values: tuple[bytes, ...] = ()) -> sqlite3.Cursor:
+            if "wal_checkpoint" in statement:
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = sqlite3.SQLITE_FULL
+                error.sqlite_errorname = "SQLITE_FULL"
+                raise error
+            return connection.execute(statement, values)
+
+    store._connection = Full()  # type: ignore[assignment]
+    store._checkpoint()
+    store._connection = connection
+    with child(MOVES, path) as other:
+        assert int(line(other)) > 0
+    store.check()
+    store.close()
+
+
+def test_the_server_does_not_look_at_what_it_wrote_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(tmp_path / "log.db"), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    policy = add(store)
+    monkeypatch.setattr("handrail.service.store.sqlite_file.sqlite3.connect", None)
+    for row in chain(1, 5):
+        store._writer.pages = 10**6
+        with store.writing() as writer:
+            writer.append(policy, [row])
+    store.close()
 
 
 def test_no_server_starts_beside_what_was_rescued(swapped: Swapped) -> None:
@@ -192,6 +445,27 @@ def test_no_server_starts_beside_what_was_rescued(swapped: Swapped) -> None:
     open_store(str(swapped.path), exclusive=True).close()
 
 
+def test_a_note_says_in_the_end_what_there_is(
+    swapped: Swapped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there before the copy, and no longer afterwards; shorter than what it said before."""
+    found: list[list[Path]] = []
+
+    def short(*_: object) -> None:
+        found.append(swapped.rescued())
+        raise OSError(errno.EIO, "x")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("handrail.service.store.sqlite.copy_to", short)
+        rename_over(swapped.path, swapped.copy)
+        with pytest.raises(StoreBroken, match="cannot be rescued"):
+            swapped.store.check()
+    swapped.store.close()
+    ((note,),) = found
+    assert note.read_text().count("\n") == 1
+    assert note.read_text().endswith("may be lost: [Errno 5] x\n")
+
+
 def test_a_write_ahead_log_that_could_not_be_rescued_keeps_servers_away(
     swapped: Swapped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,9 +477,80 @@ def test_a_write_ahead_log_that_could_not_be_rescued_keeps_servers_away(
     with pytest.raises(StoreBroken, match="cannot be rescued"):
         swapped.store.check()
     swapped.store.close()
-    (left,) = swapped.rescued()
+    note, left = swapped.rescued()
     assert left.suffix == ".wal"
+    with pytest.raises(InputError, match=f"{note} was left by a server: .* no space"):
+        open_store(str(swapped.path), exclusive=True)
+    note.unlink()
     with pytest.raises(InputError, match=f"{left} holds what a server"):
+        open_store(str(swapped.path), exclusive=True)
+
+
+DIES = """
+import os, sys
+from pathlib import Path
+from handrail.service.store import sqlite
+from handrail.service.store.open import open_store
+
+def dies(connection, part):
+    part.write_bytes(b"half of it")
+    os._exit(9)
+
+store = open_store(sys.argv[1], exclusive=True)
+copy = sqlite.copy_to
+sqlite.copy_to = dies
+Path(sys.argv[2]).replace(sys.argv[3])
+print("replaced", flush=True)
+store.check()
+"""
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_rescue_that_is_interrupted_keeps_servers_away(swapped: Swapped, linked: bool) -> None:
+    name = swapped.path
+    swapped.store.close()
+    if linked:
+        name = swapped.copy.parent / "link.db"
+        name.symlink_to(swapped.path)
+    with child(DIES, name, swapped.copy, swapped.path) as server:
+        assert line(server) == "replaced"
+        assert server.wait() == 9
+    for each in {swapped.path, name}:
+        with pytest.raises(InputError, match=r"was left by a server: .* was replaced .* is whole"):
+            open_store(str(each), exclusive=True)
+    (note,) = swapped.rescued()
+    assert note.suffix == ".txt"
+
+
+def test_no_server_goes_on_with_what_is_left(swapped: Swapped) -> None:
+    """The file is the one that was served, but what was in its write-ahead log is gone."""
+    swapped.store._connection.execute("PRAGMA cache_size=1")
+    empty_wal(swapped.path, swapped.copy)
+    with pytest.raises(StoreBroken, match="cannot be rescued, and may be lost"):
+        swapped.store.check()
+    swapped.store.close()
+    (note,) = swapped.rescued()
+    again = "-wal was cut off .* cannot be rescued, .* move that file elsewhere"
+    with pytest.raises(InputError, match=again):
+        open_store(str(swapped.path), exclusive=True)
+    note.write_bytes(b"")  # as on a disk that was full
+    with pytest.raises(InputError, match="was left by a server"):
+        open_store(str(swapped.path), exclusive=True)
+
+
+def test_nothing_new_is_made_where_the_file_was_moved_away(swapped: Swapped) -> None:
+    rename_all_away(swapped.path, swapped.copy)
+    swapped.store.close()
+    for exclusive in (True, False):
+        with pytest.raises(InputError, match="holds what a server had"):
+            open_store(str(swapped.path), exclusive=exclusive)
+    assert not swapped.path.exists()
+
+
+def test_a_server_that_is_started_by_the_link_that_was_left_is_kept_away(swapped: Swapped) -> None:
+    move_and_link(swapped.path, swapped.copy)
+    swapped.store.close()
+    with pytest.raises(InputError, match="holds what a server had"):
         open_store(str(swapped.path), exclusive=True)
 
 

@@ -94,7 +94,8 @@ def test_an_exception_leaves_nothing(store: Store) -> None:
         writer.add_policy("sport")
         writer.append(policy, chain(3, 5))
         writer.remember(policy, "k", 3, 1)
-        writer.put_snapshot(policy, SnapshotRow(3, b"h", b"s"), keep=2)
+        writer.put_snapshot(policy, SnapshotRow(3, chain(3, 3)[0].hash, b"s"), keep=2)
+        assert len(writer.snapshots(policy)) == 1
         writer.add_key(KeyRow("id", "read", None, b"h", 1, None))
         assert writer.head(policy) == chain(1, 5)[-1]  # what it wrote it sees itself
         raise ZeroDivisionError
@@ -201,8 +202,9 @@ def test_a_key_used_twice_in_one_transaction_means_the_last(store: Store) -> Non
 
 
 def test_snapshots_are_kept_and_pruned(store: Store) -> None:
-    policy, other = add(store, "news"), add(store, "sport")
-    shots = [SnapshotRow(seq, bytes([seq]) * 32, b"state" * 5_000 * seq) for seq in (10, 20, 30)]
+    policy, other = add(store, "news", 30), add(store, "sport", 30)
+    rows = chain(1, 30)
+    shots = [SnapshotRow(seq, rows[seq - 1].hash, b"state" * 5_000 * seq) for seq in (10, 20, 30)]
     with store.writing() as writer:
         writer.put_snapshot(other, shots[0], keep=2)
     for shot in shots:
@@ -211,11 +213,26 @@ def test_snapshots_are_kept_and_pruned(store: Store) -> None:
     with store.reading() as reader:
         assert reader.snapshots(policy) == [shots[2], shots[1]]
         assert reader.snapshots(other) == [shots[0]]
-    again = SnapshotRow(30, b"h", b"newer")
+    again = shots[2]._replace(body=b"newer")
     with store.writing() as writer:
         writer.put_snapshot(policy, again, keep=1)
     with store.reading() as reader:
         assert reader.snapshots(policy) == [again]
+
+
+def test_snapshots_of_events_that_are_not_there_are_not_kept(store: Store) -> None:
+    """After a restore; the one that is there stays."""
+    policy, other = add(store, "news", 20), add(store, "sport", 30)
+    rows = chain(1, 30)
+    good = SnapshotRow(20, rows[19].hash, b"state")
+    with store.writing() as writer:
+        writer.put_snapshot(policy, good, keep=2)
+        writer.put_snapshot(other, good, keep=2)
+    for seq, hash in ((30, rows[29].hash), (20, bytes(32)), (10, rows[10].hash)):
+        with store.writing() as writer:
+            writer.put_snapshot(policy, SnapshotRow(seq, hash, b"gone"), keep=1)
+    with store.reading() as reader:
+        assert reader.snapshots(policy) == reader.snapshots(other) == [good]
 
 
 def test_api_keys(store: Store) -> None:

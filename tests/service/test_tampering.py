@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
+import msgspec
 import pytest
 
+from forged_logs import audit, chained, changed, decoded, forged, places, rebuilt
 from handrail.service import events
-from handrail.service.audit import Audit
-from handrail.service.chain import START, link
 from handrail.service.events import Created, Decided, Event, Rewarded
 from handrail.service.store.protocol import Row
 from memory_store import MemoryStore
@@ -32,28 +32,6 @@ def rich() -> list[Row]:
     rows = Writer(MemoryStore(), created, seed=12).play(30).rows()
     assert len(places(rows, Decided, explored=True)) > 10
     return rows
-
-
-def audit(rows: Iterable[Row], heads: frozenset[bytes] = frozenset()) -> Audit:
-    return Audit("p", heads).run(rows)
-
-
-def chained(said: Iterable[Event]) -> list[Row]:
-    """Return a log of these events as a forger would write it: with hashes that are right."""
-    rows, head = [], START
-    for position, event in enumerate(said):
-        body = events.encode(event)
-        head = link(head, body)
-        rows.append(Row(position + 1, events.round_of(event), body, head))
-    return rows
-
-
-def decoded(rows: Iterable[Row]) -> list[Event]:
-    return [events.decode(row.body) for row in rows]
-
-
-def changed(original: Event, **fields: object) -> Event:
-    return events.from_json(events.to_json(original) | fields)
 
 
 def test_an_honest_log_is_left_alone(log: list[Row]) -> None:
@@ -119,23 +97,6 @@ def test_an_empty_log_is_none() -> None:
 
 
 # -- forgers who write all hashes anew -------------------------------------------------------------
-
-
-def forged(log: list[Row], index: int, event: Event | None) -> Audit:
-    """Audit the log with one event replaced, or left out, and hashes that fit."""
-    said = decoded(log)
-    said[index : index + 1] = [] if event is None else [event]
-    return audit(chained(said))
-
-
-def places(log: list[Row], kind: type[Event], explored: bool = False) -> list[int]:
-    said = decoded(log)
-    return [
-        i
-        for i, each in enumerate(said)
-        if isinstance(each, kind)
-        and not (explored and isinstance(each, Decided) and each.event == "baseline")
-    ]
 
 
 @pytest.mark.parametrize("field", ["margin", "upper", "lower", "floor", "mean", "promise"])
@@ -258,6 +219,23 @@ def test_events_that_cannot_have_happened(
     log: list[Row], forge: Callable[[list[Event]], list[Event]]
 ) -> None:
     assert audit(chained(forge(decoded(log)))).wrong > 0
+
+
+@pytest.mark.parametrize("kind", [Created, Decided, Rewarded])
+def test_the_same_event_in_other_bytes(log: list[Row], kind: type[Event]) -> None:
+    """It would audit, and then could not be exported: a log has one way to say a thing."""
+    index = places(log, kind)[-1]
+    bodies = [row.body for row in log]
+    fields = msgspec.msgpack.decode(bodies[index])
+    whole = [int(each) if isinstance(each, float) and each % 1 == 0 else each for each in fields]
+    longer = [*fields, *[None] * 40]
+    for other in ([*fields, None], longer, [*longer, "more"], whole):
+        bodies[index] = msgspec.msgpack.encode(other)
+        if bodies[index] == log[index].body:
+            continue
+        found = audit(rebuilt(bodies)).findings
+        assert [each.seq for each in found] == [index + 1], other
+        assert "it cannot be read" in found[0].reason
 
 
 def test_another_agreement(rich: list[Row]) -> None:

@@ -300,6 +300,12 @@ def test_tables_that_are_wrong(origin: MemoryStore, tmp_path: Path) -> None:
     ):
         parquet.write_table(wrong, path)
         assert refused(path).field == str(path)
+    for name in ("at", "kind", "round", "action", "event", "margin", "upper", "lower", "reward"):
+        values = table[name].to_pylist()
+        index = next(i for i, each in enumerate(values) if each is not None and i > 5)
+        values[index] = None
+        parquet.write_table(column(table, name, values), path)
+        assert f"row {index + 1}: a column says something else" in refused(path).reason, name
     assert metadata is not None
     for cut in (5, 100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:cut])

@@ -21,17 +21,20 @@ forgery, and no forgery below that size could matter to anybody.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.service.book import Book
 from handrail.service.chain import START, link
-from handrail.service.events import Decided, Event, decode, kind, round_of
+from handrail.service.events import UPGRADE, Decided, Event, LaterKind, kind, read, round_of
 from handrail.service.limits import Limits
+from handrail.service.overrides import overridden
 from handrail.service.plausible import check_created, check_event
 from handrail.service.snapshots import is_damaged
 from handrail.service.states import same_state
@@ -102,6 +105,8 @@ class Audit:
         The noted hashes that were met, and at which event.
     compared, agreed : int
         How many noted hashes were compared, and the last event at which one was right.
+    unreached : int
+        How many noted hashes are of later events.
     forked : bool
         Whether one of them was wrong.
     misfit : Row or None
@@ -114,8 +119,10 @@ class Audit:
         Whether it is the last of all.
     least_margin : float or None
         The least margin of any action other than the baseline, as computed here.
-    told : int
-        Rounds that were told another mean of the baseline than was agreed on.
+    overrides : Counter
+        How many rounds overrode what was agreed, by the field.
+    release : str or None
+        The other release that wrote down what the definition meant, which is not computed again.
     """
 
     policy: str
@@ -130,6 +137,7 @@ class Audit:
     met: dict[bytes, int] = field(default_factory=dict)
     compared: int = 0
     agreed: int = 0
+    unreached: int = 0
     forked: bool = False
     misfit: Row | None = None
     book: Book | None = None
@@ -137,7 +145,8 @@ class Audit:
     folded: int = 0
     whole: bool = True
     least_margin: float | None = None
-    told: int = 0
+    overrides: Counter[str] = field(default_factory=Counter)
+    release: str | None = None
 
     def found(self, seq: int | None, reason: str) -> None:
         """Note what is wrong."""
@@ -165,7 +174,7 @@ class Audit:
                 if not self.take(row):
                     break
         except InputError as error:  # a line of a file that is no event
-            self._stop(self.events + 1, f"{error.field}: {error.reason}")
+            self._stop(self.events + 1, str(error))
         self.finish(expected)
         return self
 
@@ -174,7 +183,9 @@ class Audit:
         if not self._follows(row):
             return False
         try:
-            event = decode(row.body)
+            event = read(row.body)
+        except LaterKind as error:
+            return self._stop(row.seq, f"it cannot be read: {error}; {UPGRADE}")
         except (msgspec.MsgspecError, RecursionError) as error:
             return self._stop(row.seq, f"it cannot be read: {error}")
         if row.round != round_of(event):
@@ -248,7 +259,10 @@ class Audit:
 
     def _fold(self, seq: int, event: Event) -> None:
         if self.book is None or self.tally is None:
-            self.book = Book(check_created(event, self.policy, self.limits))
+            created = check_created(event, self.policy, self.limits)
+            if created.parts is not None and created.handrail != __version__:
+                self.release = created.handrail
+            self.book = Book(created)
             self.tally = _tally(self.book)
             return
         check_event(self.book, event, self.limits)
@@ -265,18 +279,25 @@ class Audit:
         upper = None if not math.isfinite(examined.upper) else examined.upper
         if not close_to(event.margin, examined.margin, scale, more):
             self.found(seq, _differs("margin", event, event.margin, examined.margin))
-        for name, said, due, size in (
+        compared = [
             ("upper bound", event.upper, upper, scale),
             ("lower bound", event.lower, examined.lower, scale),
             ("baseline's least mean", event.floor, examined.floor, 1.0),
             ("baseline's mean", event.mean, examined.mean, 1.0),
             ("promise", event.promise, examined.promise, 1.0),
-        ):
+        ]
+        if event.event == "optimistic":  # the leader was played: its numbers are these
+            if not close_to(event.leader_margin, examined.margin, scale, more):
+                said = event.leader_margin
+                self.found(seq, _differs("leader's margin", event, said, examined.margin))
+            compared += [
+                ("leader's upper bound", event.leader_upper, upper, scale),
+                ("leader's lower bound", event.leader_lower, examined.lower, scale),
+            ]
+        for name, said, due, size in compared:
             if not close_to(said, due, size):
                 self.found(seq, _differs(name, event, said, due))
-        agreed = book.policy._settings.known
-        if agreed.low is not None and not agreed.fixed:
-            self.told += (event.floor, event.mean) != (agreed.low, agreed.high)
+        self.overrides.update(overridden(book, event))
         if not book.conservative or event.event == "baseline":
             return
         margin = examined.margin
@@ -312,7 +333,9 @@ class Audit:
                 f"{expected[0]} events were written, up to {expected[1].hex()[:16]}...; here are "
                 f"{self.events}, up to {self.head.hex()[:16]}...: it was cut off or added to",
             )
-        lost = max((seq for seq in self.noted if seq > self.events), default=None)
+        beyond = {seq: noted for seq, noted in self.noted.items() if seq > self.events}
+        self.unreached = sum(map(len, beyond.values()))
+        lost = max(beyond, default=None)
         if lost is not None and self.whole:
             self.found(
                 None,

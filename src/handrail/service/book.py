@@ -19,8 +19,9 @@ from handrail.policies.played import Played
 from handrail.policies.policy import Policy
 from handrail.records import Floats
 from handrail.service.chain import START
-from handrail.service.definition import make
+from handrail.service.definition import make, notes_of
 from handrail.service.events import (
+    UPGRADE,
     Archived,
     ArmAdded,
     ArmRetired,
@@ -38,7 +39,7 @@ from handrail.service.events import (
 )
 from handrail.service.messages import Action
 
-__all__ = ["Book"]
+__all__ = ["Book", "refuse_unknown"]
 
 _EVENTS: Final = ("optimistic", "safe", "baseline")
 
@@ -86,7 +87,7 @@ class Book:
     """
 
     def __init__(self, created: Created, policy: Policy | None = None) -> None:
-        _refuse_unknown(created)
+        refuse_unknown(created)
         definition = created.definition
         self.version = created.version or 1
         self.names: list[str] | None = None
@@ -146,7 +147,7 @@ class Book:
         event : Event
             The event that follows the latest one.
         """
-        _refuse_unknown(event)
+        refuse_unknown(event)
         match event:
             case Decided():
                 self.policy.replay(self.played(event))
@@ -246,14 +247,15 @@ class Book:
         self.decisions = dict(state["decisions"])
         self.margin = state["margin"]
         self.names = state["names"]
-        self.notes = self.policy.notes  # a snapshot may be older than what there is to note
+        # A snapshot may be older than what there is to note.
+        self.notes = notes_of(self.policy, self.definition)
         self.version = state.get("version", 1)
         self.seq = self.saved = seq
         self.head = head
 
 
-def _refuse_unknown(event: Event) -> None:
+def refuse_unknown(event: Event) -> None:
     """Refuse what only a later release gives a meaning: a state without it would be another one."""
     field = reserved(event)
     if field is not None:
-        raise InputError(field, "is not known to this handrail", "upgrade handrail")
+        raise InputError(field, "is not known to this handrail", UPGRADE)

@@ -56,6 +56,7 @@ def create(session: Session, request: CreateRequest) -> Book:
     for field, names in (("arms", request.arms), ("features", request.features)):
         if isinstance(names, list | dict):  # not in `define`: older logs may have longer ones
             check_length(field, names, session.limits)
+    check_length("baseline", [request.baseline], session.limits)
     definition, made = define(request, session.limits)
     row = session.log.add_policy(request.name)
     if row is None:

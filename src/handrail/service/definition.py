@@ -24,7 +24,9 @@ __all__ = [
     "check_names",
     "define",
     "index_of",
+    "leave",
     "make",
+    "notes_of",
     "parts_of",
 ]
 
@@ -36,6 +38,7 @@ _LAWS: Final = (
 """Laws of gaps whose quantiles take no time, whatever their parameters."""
 _LARGEST: Final = 1e9
 _OWN: Final = ("name", "algorithm", "mode", "keep_candidates")
+_OVERRIDES: Final = ("baseline", "baseline_mean")
 LOG_VERSION: Final = 2
 
 
@@ -157,7 +160,34 @@ def make(definition: dict[str, Any], version: int, parts: dict[str, Any] | None 
             policy = make_policy(definition["algorithm"], **given)
         else:
             policy = remake_policy(definition["algorithm"], given, parts)
-    return Made(policy, names, policy.notes)
+    return Made(policy, names, notes_of(policy, definition))
+
+
+def leave(policy: Policy, definition: dict[str, Any]) -> list[str]:
+    """Return what of the agreed the rounds of a policy may tell otherwise.
+
+    A definition of version 1 says nothing of it: there they may tell all that the rules let them,
+    which is nothing of a mean that is agreed once for all rounds, nor another action that has it.
+    """
+    agreed, named = definition["parameters"], definition.get("may_override")
+    if named is None:
+        once = policy._settings.known.fixed
+        varies = "dim" in agreed
+        named = [] if once and not varies else ["baseline"] if once else _OVERRIDES
+    return [field for field in _OVERRIDES if field in named and field in agreed]
+
+
+def notes_of(policy: Policy, definition: dict[str, Any]) -> list[str]:
+    """Return what voids a policy's promise, or what it rests on."""
+    notes = policy.notes
+    fields = leave(policy, definition)
+    if fields and policy.algorithm.conservative:
+        why = "log version 1's rule" if definition.get("may_override") is None else "may_override"
+        notes.append(
+            f"Rounds may override the agreed {' and '.join(fields)} ({why}): the promise then "
+            "rests on what they tell, and whoever may ask for decisions can void it."
+        )
+    return notes
 
 
 def parts_of(policy: Policy) -> dict[str, Any]:

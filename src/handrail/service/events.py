@@ -16,9 +16,12 @@ from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 
-from handrail.service.messages import Action, Mean
+from handrail.policies.parameters import EDITION
+from handrail.service.messages import Action, CreateRequest, Mean
 
 __all__ = [
+    "FREE_PARAMETERS",
+    "UPGRADE",
     "Archived",
     "ArmAdded",
     "ArmRetired",
@@ -28,6 +31,7 @@ __all__ = [
     "Decided",
     "Event",
     "FellBack",
+    "LaterKind",
     "ModeChanged",
     "Rewarded",
     "SaidPlayed",
@@ -37,6 +41,8 @@ __all__ = [
     "from_json",
     "kind",
     "later_fields",
+    "name_in",
+    "read",
     "reserved",
     "round_of",
     "to_json",
@@ -211,8 +217,23 @@ _KINDS: Final[dict[str, type[Any]]] = {
 }
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(Event)
+_RAW: Final = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _RESERVED: Final = ("credit", "metrics", "allowed", "propensity", "shown")
 """Fields that have their place in version 2, and that this release does not write."""
+_FREE_KINDS: Final = ("taught", "watch")
+"""Kinds of events that only a later release gives a meaning."""
+FREE_PARAMETERS: Final = ("horizon", "unit")
+"""Parameters of policies likewise; a later release may have others too."""
+_PARAMETERS: Final = frozenset(CreateRequest.__struct_fields__)
+UPGRADE: Final = "upgrade handrail"
+"""What to do about a log that is right, and of a later release."""
+
+
+class LaterKind(msgspec.ValidationError):
+    """An event is of a kind that only a later release knows: nothing is wrong with it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the kind {name!r} is not known to this handrail")
 
 
 def _later(made: type[Any]) -> tuple[str, ...]:
@@ -248,7 +269,46 @@ def encode(event: Event) -> bytes:
 
 def decode(body: bytes) -> Event:
     """Return the event that has these bytes; msgspec's errors where none has."""
-    event: Event = _DECODER.decode(body)
+    try:
+        event: Event = _DECODER.decode(body)
+    except msgspec.ValidationError:
+        name = _free_kind(body)
+        if name is not None:
+            raise LaterKind(name) from None
+        raise
+    except UnicodeDecodeError as error:  # of which msgspec makes none of its own
+        raise msgspec.DecodeError(str(error)) from None
+    return event
+
+
+def _free_kind(body: bytes) -> str | None:
+    """Return the kind of these bytes, if it is one that is kept free; the rest is not looked at."""
+    try:
+        fields = _RAW.decode(body)
+    except msgspec.MsgspecError:
+        return None
+    first = bytes(fields[0]) if fields else b""
+    return next((name for name in _FREE_KINDS if _ENCODER.encode(name) == first), None)
+
+
+def name_in(body: bytes) -> str | None:
+    """Return the name of the policy that an event creates; None if it creates none."""
+    try:
+        event = decode(body)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return str(event.definition.get("name")) if isinstance(event, Created) else None
+
+
+def read(body: bytes) -> Event:
+    """Return the event of bytes from elsewhere, which have to be those that `encode` gives it.
+
+    `decode` lets pass what says the same in other bytes: whole numbers for fractions, fields that
+    are not said at the end, or more than there are. Such a log could not be written as JSON.
+    """
+    event = decode(body)
+    if encode(event) != body:
+        raise msgspec.ValidationError("its bytes are not those of the event that they hold")
     return event
 
 
@@ -268,8 +328,24 @@ def later_fields(event: Event) -> list[str]:
 
 
 def reserved(event: Event) -> str | None:
-    """Return a field that is said although this release gives it no meaning, if there is one."""
-    return next((name for name in _RESERVED if getattr(event, name, None) is not None), None)
+    """Return what is said although this release gives it no meaning, if there is such a field."""
+    field = next((name for name in _RESERVED if getattr(event, name, None) is not None), None)
+    # A log of version 1 is of a release that knew no more than this one.
+    if field is None and isinstance(event, Created) and event.version is not None:
+        field = _later_parameter(event)
+    return field
+
+
+def _later_parameter(created: Created) -> str | None:
+    """Return a parameter of a policy, or the edition of its rules, that is of a later release."""
+    parts = created.parts or {}
+    said = [created.definition, created.definition.get("parameters"), parts.get("parameters")]
+    names = {name for each in said if isinstance(each, dict) for name in each}
+    unknown = sorted(str(name) for name in names - _PARAMETERS - {"parameters"})
+    if unknown:
+        return unknown[0][:50]
+    edition = parts.get("edition")
+    return "edition" if isinstance(edition, int) and edition > EDITION else None
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -285,7 +361,10 @@ def to_json(event: Event) -> dict[str, Any]:
 def from_json(document: dict[str, Any]) -> Event:
     """Return the event that `to_json` made this of; `msgspec.ValidationError` if none did."""
     fields = dict(document)
-    made = _KINDS.get(fields.pop("kind", None))
+    name = fields.pop("kind", None)
+    made = _KINDS.get(name)
+    if name in _FREE_KINDS:
+        raise LaterKind(name)
     if made is None:
         raise msgspec.ValidationError(f"no event is of the kind {document.get('kind')!r}")
     names, later = made.__struct_fields__, set(_LATER[made][0])

@@ -8,6 +8,7 @@ JSON on stderr, and `handrail backup` into its copies.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,9 @@ __all__ = ["MESSAGE", "Noted", "by_policy", "read_heads"]
 
 MESSAGE: Final = "head"
 """The message of a line of the service's log that notes a head."""
+
+_MEANT: Final = re.compile(rf'"message"\s*:\s*"{MESSAGE}"')
+_HASH: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 Noted = dict[str, dict[int, set[bytes]]]
 """By policy and event, the hashes that were noted."""
@@ -63,8 +67,8 @@ def _logged(path: Path) -> Iterator[HeadRow]:
     """Yield the heads in lines of JSON, whatever a collector of logs has put in front of them."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if f'"{MESSAGE}"' in line and (head := _head(line[line.find("{") :])):
+            for number, line in enumerate(file, 1):
+                if f'"{MESSAGE}"' in line and (head := _head(line, f"line {number} of {path}")):
                     yield head
     except OSError as error:
         raise InputError(
@@ -72,13 +76,33 @@ def _logged(path: Path) -> Iterator[HeadRow]:
         ) from error
 
 
-def _head(line: str) -> HeadRow | None:
-    """Return the head that a line notes; None for any other line."""
+def _head(line: str, place: str) -> HeadRow | None:
+    """Return the head that a line notes; None for any other line.
+
+    One that is meant to note a head and does not is refused: whoever compares with what is left
+    would believe that it was compared with all.
+    """
     try:
-        said = json.loads(line)
-        if said["message"] != MESSAGE:
-            return None
-        head = HeadRow(str(said["policy"]), int(said["seq"]), bytes.fromhex(said["hash"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        said = json.loads(line[line.find("{") :])
+    except (ValueError, RecursionError):
+        if _MEANT.search(line):
+            raise _bad(place, "is no JSON") from None
         return None
-    return head if len(head.hash) == 32 else None
+    if not isinstance(said, dict) or said.get("message") != MESSAGE:
+        return None
+    policy, seq, hash_ = (said.get(name) for name in ("policy", "seq", "hash"))
+    if not isinstance(policy, str):
+        raise _bad(place, "names no policy")
+    if type(seq) is not int or seq < 1:
+        raise _bad(place, f"has the seq {seq!r}")
+    if not isinstance(hash_, str) or _HASH.fullmatch(hash_) is None:
+        raise _bad(place, "has no hash of 64 hexadecimal digits")
+    return HeadRow(policy, seq, bytes.fromhex(hash_))
+
+
+def _bad(place: str, reason: str) -> InputError:
+    return InputError(
+        "--heads",
+        f"{place} is to note a head and {reason}",
+        "pass the lines as the service wrote them; one that was cut off may be left out",
+    )

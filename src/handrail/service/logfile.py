@@ -71,6 +71,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     event: dict[str, Any]
 
 
+_AGAIN: Final = "export it again"
 _LINES: Final = msgspec.json.Decoder(_Line)
 _HEADERS: Final = msgspec.json.Decoder(Header)
 _BAD: Final = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError, TypeError)
@@ -267,12 +268,18 @@ def _lines(path: Path) -> Iterator[Row]:
             try:
                 row = row_of(line)
             except ValueError as error:
-                raise _bad(path, f"line {number}", str(error)) from error
+                raise _bad(path, f"line {number}", str(error), _remedy(error)) from error
             yield row
 
 
-def _bad(path: Path, place: str, reason: str) -> InputError:
-    return InputError(str(path), f"{place}: {reason}", "export it again")
+def _bad(path: Path, place: str, reason: str, remedy: str = _AGAIN) -> InputError:
+    return InputError(str(path), f"{place}: {reason}", remedy)
+
+
+def _remedy(error: BaseException) -> str:
+    """Say what to do about an event that cannot be read; `row_of` tells its cause."""
+    later = any(isinstance(each, events.LaterKind) for each in (error, error.__cause__))
+    return events.UPGRADE if later else _AGAIN
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -360,7 +367,7 @@ def _parquet(path: Path) -> Any:
     try:
         return parquet.ParquetFile(path)
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise InputError(str(path), f"cannot be read: {_said(error)}", "export it again") from error
+        raise InputError(str(path), f"cannot be read: {_said(error)}", _AGAIN) from error
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
@@ -373,16 +380,41 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             raise _bad(path, "row 1", "it is part of too large a group")
         if not file.schema_arrow.equals(parquet_schema(), check_metadata=False):
             raise _bad(path, "row 1", "it has other columns")
-        for batch in file.iter_batches(batch_size=1_000, columns=["seq", "body", "hash"]):
-            for each in batch.to_pylist():
-                number += 1
-                try:
-                    row = _stored(each["seq"], each["body"], each["hash"])
-                except _BAD as error:
-                    raise _bad(path, f"row {number}", _said(error)) from error
-                yield row
+        for batch in file.iter_batches(batch_size=1_000):
+            rows, wrong = _rows_of(arrow.Table.from_batches([batch]))
+            yield from rows
+            number += len(rows)
+            if wrong is not None:
+                raise _bad(path, f"row {number + 1}", *wrong)
     except (arrow.ArrowException, OSError) as error:
         raise _bad(path, f"row {number + 1}", _said(error)) from error
+
+
+def _rows_of(table: Any) -> tuple[list[Row], tuple[str, str] | None]:
+    """Return the events of a table up to the first that is wrong, and what is wrong with that."""
+    rows: list[Row] = []
+    wrong = None
+    for each in table.select(["seq", "body", "hash"]).to_pylist():
+        try:
+            rows.append(_stored(each["seq"], each["body"], each["hash"]))
+        except _BAD as error:
+            wrong = _said(error), _remedy(error)
+            break
+    # People look at the other columns, and only the bodies are hashed.
+    if not _agree(table[: len(rows)], rows):
+        several = range(len(rows))
+        first = next((i for i in several if not _agree(table[i : i + 1], rows[i : i + 1])), 0)
+        return rows[:first], ("a column says something else than its body", _AGAIN)
+    return rows, wrong
+
+
+def _agree(table: Any, rows: list[Row]) -> bool:
+    """Say whether a table is the one that these events give."""
+    arrow = need_extra("pyarrow", "service")
+    try:
+        return bool(table.equals(parquet_table(rows, parquet_schema())))
+    except (*_BAD, InputError, arrow.ArrowException):  # numbers that no column holds
+        return False
 
 
 def _stored(seq: int | None, body: bytes | None, digest: bytes | None) -> Row:

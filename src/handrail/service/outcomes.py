@@ -119,7 +119,9 @@ def _settled(session: Session, book: Book, identity: Identity, reward: float) ->
 def played(session: Session, book: Book, decision: str) -> PlayedAnswer:
     """Take in that a decision's action was played; `key:...` names a decision by key."""
     active(book)
-    (answer,) = say_played(session, book, [_keyed(session, book, decision)], "decision")
+    decision = _keyed(session, book, decision)
+    parse_id(decision)  # if it is none, "decision" is refused, not the first one of a list
+    (answer,) = say_played(session, book, [decision], "decision")
     if answer.status == "unknown":
         raise _unknown()
     if answer.status == "fallback":

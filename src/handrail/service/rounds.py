@@ -22,12 +22,14 @@ from handrail.conservative.choice import (
 )
 from handrail.errors import InputError
 from handrail.policies.decision import Decision
+from handrail.policies.rounds import mean_of_round
 from handrail.records import Floats
 from handrail.service.book import Book
 from handrail.service.definition import check_length, check_names, index_of
 from handrail.service.events import Decided
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, DecideRequest, Mean
+from handrail.service.overrides import other_baseline, other_mean
 
 __all__ = ["Asked", "ask", "check", "decide", "digest_of", "fingerprint"]
 
@@ -74,29 +76,31 @@ def ask(book: Book, request: DecideRequest, limits: Limits) -> Asked:
         given["baseline"] = _short("baseline", baseline, limits)
     if request.baseline_mean is not None:
         given["baseline_mean"] = request.baseline_mean
-    return Asked(given, names, digest, request.baseline_mean, _overrides(book, request))
+    other_one = other_baseline(book, baseline, names)
+    other = other_mean(book, request.baseline_mean)
+    overrides = _allowed(book, {"baseline": other_one, "baseline_mean": other})
+    settings = book.policy._settings
+    named = book.varies and isinstance(book.baseline, str)
+    if other_one and named and book.may_override is not None and book.conservative:
+        # The agreed mean is the agreed baseline's. A policy sees to that itself, but it does not
+        # know the baseline whose name was agreed on.
+        mean_of_round(settings, request.baseline_mean, other=True)
+    if settings.known.fixed and not other:
+        given.pop("baseline_mean", None)  # what was agreed once for all rounds is told by none
+    return Asked(given, names, digest, request.baseline_mean, overrides)
 
 
-def _overrides(book: Book, request: DecideRequest) -> list[str] | None:
-    """Return what of the agreed a request tells otherwise; refuse what it may not."""
-    agreed = book.definition["parameters"]
-    told = []
-    for field in ("baseline", "baseline_mean"):
-        value = getattr(request, field)
-        if value is None or field not in agreed or _same(value, agreed[field]):
-            continue
+def _allowed(book: Book, told: dict[str, bool]) -> list[str] | None:
+    """Return what of the agreed is told otherwise; refuse what may not be."""
+    fields = [field for field, differs in told.items() if differs]
+    for field in fields:
         if book.may_override is not None and field not in book.may_override:
             raise InputError(
                 field,
                 "was agreed on when the policy was made",
                 "leave it out, or create a policy whose may_override names it",
             )
-        told.append(field)
-    return told or None
-
-
-def _same(told: Action | Mean, agreed: Any) -> bool:
-    return bool((list(told) if isinstance(told, tuple) else told) == agreed)
+    return fields or None
 
 
 def _rows(request: DecideRequest, limits: Limits) -> tuple[list[str] | None, Floats]:

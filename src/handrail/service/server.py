@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -200,10 +200,12 @@ class _Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             _on_signal(loop, number, partial(self._signalled, number, stop))
         gate: Gate = OpenGate()
+        note_used: Callable[[], Awaitable[None]] | None = None
         tasks = [loop.create_task(self._broken()), loop.create_task(stop.wait())]
         if self._keys is not None:
             gate = KeyGate(self._desk.keys, self._keys, note=self._desk.note_used)
             tasks.append(loop.create_task(gate.keep_fresh()))
+            note_used = gate.note_used
         limits = self._settings.limits
         app = Application(self._desk, gate, limits=limits, log_requests=self._settings.log_requests)
         listener = Listener(app, limits)
@@ -215,7 +217,7 @@ class _Server:
         try:
             code = await self._until_over(tasks, starting)
             if code == 0:
-                await self._stop(listener)
+                await self._stop(listener, note_used)
                 code = 0 if self._desk.broken is None else 1
             else:
                 await listener.abort()
@@ -253,13 +255,18 @@ class _Server:
             return 1
         return 0
 
-    async def _stop(self, listener: Listener) -> None:
-        """Answer what is in flight, then let the desk finish."""
+    async def _stop(
+        self, listener: Listener, note_used: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        """Answer what is in flight, note which keys were used, then let the desk finish."""
         loop = asyncio.get_running_loop()
         grace = self._settings.limits.shutdown_seconds
         deadline = loop.time() + grace
         _log.info("stopping", extra={"seconds": grace})
         await listener.stop(grace)
+        if note_used is not None:
+            with contextlib.suppress(TimeoutError):  # of a database that hangs
+                await asyncio.wait_for(note_used(), _LAST)
         await self._desk.stop(max(1.0, deadline - loop.time()))
         _log.info("stopped")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from handrail._version import __version__
 from handrail.service.book import Book
@@ -12,9 +13,12 @@ from handrail.service.events import Decided, Event, Upgraded, decode, encode, ro
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
 from handrail.service.shelf import DamagedLog, Shelf, catch_up
-from handrail.service.store.protocol import LogMoved, PolicyRow, Reader, Row, Writer
+from handrail.service.store.protocol import HeadRow, LogMoved, PolicyRow, Reader, Row, Writer
 
 __all__ = ["Look", "Session"]
+
+_LAST: Final = 253_402_300_799_000_000
+"""The last second of the year 9999: nothing can read or show what lies after that year."""
 
 
 class Look:
@@ -48,19 +52,22 @@ class Look:
         number = self.shelf.number(name, self._reader)
         if number is None:
             raise Problem(404, f"there is no policy {name[:100]!r}", field="policy")
+        if name in self.shelf.damaged:
+            self.shelf.drop(number)
+            raise _damaged(self.shelf.damaged[name])
+        known = self.shelf.get(number) is not None
         try:
             book = self.shelf.book(number, self._reader)
+            if book.definition["name"] != name:
+                raise LogMoved(f"{name}: its number {number} is that of another policy's log")
             if self._shared and number not in self.used:
                 catch_up(book, self._reader, number)
-        except DamagedLog as error:
+        except (DamagedLog, LogMoved) as error:
             self.shelf.drop(number)
-            if self._reader.find(name) != (number, name):
-                raise LogMoved(f"{name}: it had the number {number}") from error
-            raise Problem(
-                503, f"its log is damaged: {error}", field="policy", remedy="run handrail audit"
-            ) from error
-        if book.definition["name"] != name:
-            raise LogMoved(f"{name}: its number {number} is that of another policy's log")
+            # What was in memory may be of another log; what has just been read is the log itself.
+            if known or self._reader.find(name) != (number, name):
+                raise LogMoved(str(error)) from error
+            raise _damaged(str(error)) from error
         self.used.add(number)
         self._numbers[id(book)] = number
         return book
@@ -68,6 +75,12 @@ class Look:
     def number(self, book: Book) -> int:
         """Return the number of a policy by its book."""
         return self._numbers[id(book)]
+
+
+def _damaged(reason: str) -> Problem:
+    return Problem(
+        503, f"its log is damaged: {reason}", field="policy", remedy="run handrail audit"
+    )
 
 
 class Session(Look):
@@ -93,10 +106,10 @@ class Session(Look):
         super().__init__(log, shelf, shared=shared)
         self.log = log
         self.limits = limits
-        self.now = now
+        self.now = min(now, _LAST)  # a clock that is past it stands still
         self._fresh: dict[int, list[Row]] = {}
-        self._befores: dict[int, bytes] = {}
-        """The hashes of the events that the fresh ones follow."""
+        self._befores: dict[int, HeadRow] = {}
+        """The events that the fresh ones follow."""
         self._keys: dict[tuple[int, str], tuple[int, Decided]] = {}
         self.created: list[str] = []
         """Policies made in this transaction."""
@@ -105,10 +118,10 @@ class Session(Look):
 
     def lock(self, names: Sequence[str]) -> None:
         """Keep other processes from appending to these policies' logs."""
-        found = {self.shelf.number(name, self.log) for name in names}
-        numbers = sorted(number for number in found if number is not None)
-        if numbers:
-            self.log.lock(numbers)
+        found = {name: self.shelf.number(name, self.log) for name in names}
+        policies = [PolicyRow(each, name) for name, each in found.items() if each is not None]
+        if policies:
+            self.log.lock(policies)
 
     def open_book(self, row: PolicyRow, book: Book) -> None:
         """Take in a new policy."""
@@ -135,7 +148,7 @@ class Session(Look):
         number = self._numbers[id(book)]
         fresh = self._fresh.setdefault(number, [])
         if not fresh and book.seq > 0:
-            self._befores[number] = book.head
+            self._befores[number] = HeadRow(book.definition["name"], book.seq, book.head)
         book.head = link(book.head, body)
         book.seq += 1
         row = Row(book.seq, round_of(event), body, book.head)

@@ -47,7 +47,10 @@ def load(reader: Reader, number: int) -> Book:
         if is_damaged(snapshot):
             _LOG.error("a snapshot of %r is damaged and is not used", policy.name)
     else:
-        book = Book(created)
+        try:
+            book = Book(created)
+        except InputError as error:  # of its definition, or of what a release made of it
+            raise DamagedLog(f"event 1 is of no policy ({error})") from error
         book.seq, book.head = 1, link(book.head, first[0].body)
         if book.head != first[0].hash:
             raise DamagedLog("event 1 does not have its hash")
@@ -71,7 +74,7 @@ def catch_up(book: Book, reader: Reader, number: int) -> None:
 
     One statement reads that event and those after it.
     """
-    rows = reader.events(number, book.seq - 1, _PAGE)
+    rows = reader.since(number, book.seq, _PAGE)
     if not rows or (rows[0].seq, rows[0].hash) != (book.seq, book.head):
         raise LogMoved(f"{book.definition['name']}: event {book.seq} is not in its log any more")
     _take(book, rows[1:])
@@ -116,8 +119,8 @@ class Shelf:
         self._most = most
         self._books: OrderedDict[int, Book] = OrderedDict()
         self._numbers: dict[str, int] = {}
-        self.damaged: dict[int, str] = {}
-        """Policies whose logs were found not to follow their hashes, and where."""
+        self.damaged: dict[str, str] = {}
+        """Policies whose logs were found not to follow their hashes, by name, and where."""
 
     def __len__(self) -> int:
         return len(self._books)
@@ -142,8 +145,6 @@ class Shelf:
 
     def book(self, number: int, reader: Reader) -> Book:
         """Return a policy's book, loaded if need be."""
-        if number in self.damaged:
-            raise DamagedLog(self.damaged[number])
         book = self._books.get(number)
         if book is None:
             book = self._books[number] = load(reader, number)
@@ -153,6 +154,7 @@ class Shelf:
 
     def add(self, row: PolicyRow, book: Book) -> None:
         """Put a new policy's book on the shelf."""
+        self.damaged.pop(row.name, None)  # that was another log
         self._numbers[row.name] = row.number
         self._books[row.number] = book
 
@@ -167,10 +169,9 @@ class Shelf:
             self.drop(number)
 
     def clear(self) -> None:
-        """Forget everything: the logs have it."""
+        """Forget everything: the logs have it. Those that are damaged are not read again."""
         self._books.clear()
         self._numbers.clear()
-        self.damaged.clear()  # that was another log
 
     def spill(self) -> list[tuple[int, Book]]:
         """Take the books used longest ago off the shelf, as many as are too many."""

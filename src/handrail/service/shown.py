@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.service.messages import Action, Event, Mode, Served
+from handrail.service.messages import Action, Event, Mode, Override, Served
 
 __all__ = [
     "BudgetPoint",
@@ -48,6 +48,8 @@ class PolicyView(Served):
     notes: list[str]
     """What voids the promise, or what it rests on."""
     head: Head
+    may_override: list[Override] = msgspec.field(default_factory=list)
+    """What of the agreed a round may tell otherwise; services of before do not say it."""
 
 
 class PolicyPage(Served):

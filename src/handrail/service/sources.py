@@ -10,8 +10,8 @@ from handrail.errors import InputError
 from handrail.service.chain import START
 from handrail.service.events import Created, decode
 from handrail.service.logfile import read_header, read_rows
-from handrail.service.store.open import open_store
-from handrail.service.store.protocol import HeadRow, Row, SnapshotRow, Store
+from handrail.service.store.open import open_view
+from handrail.service.store.protocol import HeadRow, Row, SnapshotRow, View
 
 __all__ = ["DatabaseSource", "FileSource", "Source", "open_source"]
 
@@ -56,13 +56,13 @@ class DatabaseSource:
 
     Parameters
     ----------
-    store : Store
+    store : View
         The database. It is read in short steps: a server may go on writing to it.
     """
 
     single = False
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: View) -> None:
         self._store = store
 
     def policies(self) -> list[str]:
@@ -212,4 +212,4 @@ def open_source(source: str) -> Source:
         # An empty file is what SQLite makes of a new database before anything is in it.
         if start not in (_SQLITE, b""):
             return FileSource(path)
-    return DatabaseSource(open_store(source, create=False))
+    return DatabaseSource(open_view(source))

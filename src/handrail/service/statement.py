@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from handrail.service.audit import Audit
 from handrail.service.book import Book
-from handrail.service.tally import Tally
+from handrail.service.definition import leave
 
 __all__ = ["Statement", "make_statement"]
 
@@ -59,10 +60,14 @@ class Statement:
         Where rewards begin.
     checked : str
         When the promise is checked.
-    told_rounds : int
-        Rounds that were told another mean of the baseline than was agreed on.
+    may_override : list of str
+        What of the agreed any round may tell otherwise.
+    told_rounds, other_baselines : int
+        Rounds that told another mean of the baseline, and another baseline, than was agreed on.
     compared_heads, compared_until : int
         With how many noted heads the log was compared, and the last event that was as noted.
+    unreached_heads : int
+        How many more were noted, of events after the last one that was read.
     assumptions : list of str
         What all of it rests on.
     """
@@ -91,9 +96,12 @@ class Statement:
     least_margin: float | None
     low: float
     checked: str
+    may_override: list[str]
     told_rounds: int
+    other_baselines: int
     compared_heads: int
     compared_until: int
+    unreached_heads: int
     assumptions: list[str]
 
     @property
@@ -129,13 +137,17 @@ class Statement:
         return said
 
     def _compared(self) -> str:
-        if not self.compared_heads:
+        given = self.compared_heads + self.unreached_heads
+        if not given:
             return "It was compared with no noted heads: a tail that was lost is not noticed."
-        noted = _count(self.compared_heads, "noted head")
-        return (
-            f"It was compared with {noted}, up to event {self.compared_until:,}: a tail that was "
-            "lost after that is not noticed."
-        )
+        said = f"It was compared with {_count(given, 'noted head')}"
+        if self.compared_heads:
+            said += f", up to event {self.compared_until:,}"
+        if not self.unreached_heads:
+            return f"{said}: a tail that was lost after that is not noticed."
+        one = self.unreached_heads == 1
+        later = "a later event, which was" if one else "later events, which were"
+        return f"{said}: {self.unreached_heads:,} of them of {later} not found."
 
     def _promise(self) -> list[str]:
         low, high = (_amount(each) for each in self.baseline_earnings)
@@ -143,8 +155,10 @@ class Statement:
         assert self.alpha is not None
         assert self.required is not None
         required, share = _amount(self.required), _amount(100.0 * (1.0 - self.alpha))
+        told = _count(self.told_rounds, "round") if self.told_rounds else ""
+        by_whom = f", as told by callers in {told}" if told else ""
         said = [
-            f"The baseline alone would have earned {earned} in expectation.",
+            f"The baseline alone would have earned {earned} in expectation{by_whom}.",
             f"Required is {share} % of that, {required} at most, {self.checked}.",
         ]
         if self.margin is not None:
@@ -202,7 +216,7 @@ def make_statement(audit: Audit) -> Statement | None:
         return None
     book, tally = audit.book, audit.tally
     scale = book.units.scale
-    alpha = book.policy.parameters.get("alpha") if book.conservative else None
+    alpha = float(book.policy._settings.rules["alpha"][0]) if book.conservative else None
     most = tally.most.value * scale
     failure = book.policy.failure_probability
     explored = tally.plays
@@ -233,11 +247,21 @@ def make_statement(audit: Audit) -> Statement | None:
         least_margin=audit.least_margin,
         low=book.units.low,
         checked=_checked(book),
-        told_rounds=audit.told,
+        may_override=leave(book.policy, book.definition),
+        told_rounds=audit.overrides["baseline_mean"],
+        other_baselines=audit.overrides["baseline"],
         compared_heads=audit.compared,
         compared_until=audit.agreed,
-        assumptions=_assumptions(book, tally, audit.told),
+        unreached_heads=audit.unreached,
+        assumptions=[*_assumptions(book, audit.overrides), *_release(audit)],
     )
+
+
+def _release(audit: Audit) -> list[str]:
+    if audit.release is None:
+        return []
+    wrote = f"what the definition left open is what handrail {audit.release} wrote down for it"
+    return [f"{wrote}: this release did not compute it again."]
 
 
 def _checked(book: Book) -> str:
@@ -249,7 +273,7 @@ def _checked(book: Book) -> str:
     return "at the agreed checkpoints"
 
 
-def _assumptions(book: Book, tally: Tally, told: int) -> list[str]:
+def _assumptions(book: Book, overrides: Counter[str]) -> list[str]:
     given = book.policy.parameters
     units = book.units
     rests = []
@@ -264,7 +288,10 @@ def _assumptions(book: Book, tally: Tally, told: int) -> list[str]:
     }
     rests.append(model[book.algorithm.estimator])
     if book.conservative:
-        rests.append(_baseline(given.get("baseline_mean"), told))
+        rests.append(_baseline(given.get("baseline_mean"), overrides["baseline_mean"]))
+        if overrides["baseline"]:
+            told = _count(overrides["baseline"], "round")
+            rests.append(f"{told} overrode the agreed baseline, as told by callers.")
     if book.algorithm.past == "oracle":
         rests.append("the true means are those that were given.")
     default = given.get("default_reward")
@@ -279,10 +306,10 @@ def _baseline(known: Any, told: int) -> str:
         return "means as told by callers: the baseline's mean is what each round was told."
     if isinstance(known, str):
         return "the baseline's mean reward is learned from its own rounds."
+    other = f"; {_count(told, 'round')} overrode it, as told by callers" if told else ""
     if isinstance(known, int | float):
-        other = f"; {_count(told, 'round')} overrode it, as told by callers" if told else ""
         return f"the baseline's mean reward is {known:g}{other}."
-    return f"the baseline's mean reward lies between {known[0]:g} and {known[1]:g}."
+    return f"the baseline's mean reward lies between {known[0]:g} and {known[1]:g}{other}."
 
 
 def _count(number: int, what: str) -> str:

@@ -224,7 +224,7 @@ class Tally:
         if not self._conservative:
             # The baseline is an action like any other: its reward is awaited, if it is known.
             self._open[event.round] = found._replace(fallen=True)
-            if not found.known:
+            if self._needs_word or not found.known:
                 self._settle(event.round, None, given_up=True)
             return
         self.promised.add(-found.promise)
@@ -235,7 +235,7 @@ class Tally:
         self.plays -= 1
         self.forgone.add(-found.mean)
         self.spared.add(found.floor)
-        if self._learns_baseline:
+        if self._learns_baseline and not self._needs_word:
             self._open[event.round] = found._replace(held=True, fallen=True)
         else:
             del self._open[event.round]

@@ -15,7 +15,7 @@ from handrail.extras import need_extra
 from handrail.service.book import Book
 from handrail.service.chain import START, link
 from handrail.service.definition import check_name
-from handrail.service.events import Decided, decode
+from handrail.service.events import UPGRADE, Decided, decode, read
 from handrail.service.limits import Limits
 from handrail.service.logfile import (
     Header,
@@ -211,6 +211,10 @@ def _placed(path: Path, seq: int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if error.remedy == UPGRADE:  # nothing is wrong with the file
+            place = place_of(path, seq)
+            reason = f"{place}: {error.field}: {error.reason}"
+            raise InputError(str(path), reason, UPGRADE) from error
         raise _bad(path, seq, str(error)) from error
     except Exception as error:  # a log that somebody made up can trip the rules anywhere
         raise _bad(path, seq, f"it cannot be folded ({type(error).__name__})") from error
@@ -232,7 +236,7 @@ def _folded(path: Path, header: Header, limits: Limits) -> Book:
     book: Book | None = None
     for row in _rows(path):
         with _placed(path, row.seq):
-            event = decode(row.body)
+            event = read(row.body)
             if book is None:
                 book = Book(check_created(event, header.policy, limits))
             else:

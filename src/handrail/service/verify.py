@@ -15,7 +15,9 @@ from typing import Final, TypeVar
 
 from handrail.errors import InputError
 from handrail.service.chain import START, link, lost
+from handrail.service.events import name_in
 from handrail.service.shelf import Shelf, page_after
+from handrail.service.snapshots import is_damaged
 from handrail.service.store.protocol import (
     HeadRow,
     PolicyRow,
@@ -70,12 +72,12 @@ class Verifier:
             policies = self._read(lambda reader: reader.policies()) or []
             for row in policies:
                 # Twice, since the database may be restored between two pages.
-                wrong = self._follow(row) and self._follow(row)
+                wrong = self._wrong(row) and self._wrong(row)
                 heads = noted.pop(row.name, [])
                 if self._over.is_set():
                     return
                 if wrong:
-                    self._shelf.damaged[row.number] = wrong
+                    self._shelf.damaged[row.name] = wrong
                     _LOG.critical("the log of %r is damaged: %s", row.name, wrong)
                 else:
                     self._find_lost(row, heads)
@@ -110,16 +112,32 @@ class Verifier:
                 found.setdefault(head.policy, []).append(head)
         except InputError as error:
             _LOG.error("%s", error)
+        except Exception:
+            _LOG.exception("the heads that the database noted cannot be read")
         return found
 
     def _find_lost(self, row: PolicyRow, noted: list[HeadRow]) -> None:
-        """Say which events are known of and are not in a log, which is sound by itself."""
+        """Say which events are known of and are not in a log, which is sound by itself.
 
-        def look(reader: Reader) -> list[str]:
-            return list(lost(reader, row, noted, reader.snapshots(row.number)))
+        And which snapshots are damaged: a start reads the older one only where the newest is.
+        """
 
-        for said in self._read(look) or []:
-            _LOG.error("%s: its tail may be lost, run handrail audit", said)
+        def look(reader: Reader) -> tuple[list[str], list[int]]:
+            snapshots = reader.snapshots(row.number)
+            damaged = [each.seq for each in snapshots if is_damaged(each)]
+            return list(lost(reader, row, noted, snapshots)), damaged
+
+        try:
+            said, damaged = self._read(look) or ([], [])
+        except Exception:
+            _LOG.exception("the snapshots of %r cannot be read", row.name)
+            return
+        for each in said:
+            _LOG.error("%s: its tail may be lost, run handrail audit", each)
+        for seq in damaged:
+            _LOG.error(
+                "the snapshot of %r after event %d is damaged: nobody uses it", row.name, seq
+            )
 
     def _find_strays(self, noted: Iterable[str]) -> None:
         """Say which policies are gone: those left that were noted, and those that have events."""
@@ -129,6 +147,13 @@ class Verifier:
             _LOG.error("there are events of policy number %d, and there is no such policy", number)
 
     # -- the chains ----------------------------------------------------------------------------
+
+    def _wrong(self, policy: PolicyRow) -> str | None:
+        """Return what is wrong with a log: whatever goes wrong in it concerns no other."""
+        try:
+            return self._follow(policy)
+        except Exception as error:
+            return f"it cannot be followed: {type(error).__name__}: {error}"
 
     def _follow(self, policy: PolicyRow) -> str | None:
         """Follow a log to its end; return what is wrong with it."""
@@ -149,6 +174,8 @@ class Verifier:
                 head = link(head, row.body)
                 if row.seq != seq + 1 or row.hash != head:
                     return f"event {row.seq} does not follow event {seq}"
+                if row.seq == 1 and (made := name_in(row.body)) not in (None, policy.name):
+                    return f"event 1 creates {made!r}"
                 seq = row.seq
             self._rest(rows, time.monotonic() - began)
             page = page_after(rows, _PAGE)

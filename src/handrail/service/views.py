@@ -10,6 +10,7 @@ import msgspec
 from handrail.policies.inspection import accounts, estimates, theta
 from handrail.service.answers import action_of, answer, moment
 from handrail.service.book import Book
+from handrail.service.definition import leave
 from handrail.service.events import Decided, FellBack, Rewarded, SaidPlayed, decode
 from handrail.service.messages import Action
 from handrail.service.shelf import page_after
@@ -65,7 +66,14 @@ def policy_view(book: Book) -> PolicyView:
         failure_probability=book.policy.failure_probability,
         notes=list(book.notes),
         head=Head(events=book.seq, hash=book.head.hex()),
+        may_override=_may_override(book),  # type: ignore[arg-type]
     )
+
+
+def _may_override(book: Book) -> list[str]:
+    """Return the leave as it was given; policies of version 1 have all that there is."""
+    named = book.may_override
+    return leave(book.policy, book.definition) if named is None else sorted(named)
 
 
 def decision_page(book: Book, reader: Reader, number: int, after: int, limit: int) -> DecisionPage:

@@ -11,12 +11,21 @@ from typing import NamedTuple
 from handrail.errors import InputError
 from handrail.files import parts, replacing, sync_folder
 from handrail.service.chain import START, link, lost
+from handrail.service.events import name_in
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import SQLITE, missing
-from handrail.service.store.open import is_postgres, open_store, sqlite_path
-from handrail.service.store.protocol import HeadRow
-from handrail.service.store.sqlite_file import check_file, check_only_name, connect, copy_to
-from handrail.service.store.sqlite_rows import SqliteReader
+from handrail.service.store.open import is_postgres, sqlite_path, view_file
+from handrail.service.store.protocol import HeadRow, StoreUnavailable
+from handrail.service.store.sqlite_file import (
+    UNMARK,
+    check_file,
+    check_only_name,
+    connect,
+    copy_to,
+    version,
+)
+from handrail.service.store.sqlite_rows import SqliteReader, text_of
+from handrail.service.store.sqlite_view import SqliteView
 
 __all__ = ["Backup", "back_up", "restore"]
 
@@ -52,16 +61,14 @@ def back_up(source: str, out: str | os.PathLike[str]) -> Backup:
         raise InputError("source", "is PostgreSQL, which has its own backups", "use pg_dump")
     path, target = sqlite_path(source), Path(os.path.realpath(out))
     _check_target(path, target)
-    store = open_store(source, create=False)  # refuses what cannot be read or is too new
+    view = view_file(path)  # refuses what cannot be read or is too new
     try:
         with replacing(target) as part:
-            return _copy(path, part, note=True)._replace(path=target)
-    except (OSError, sqlite3.Error) as error:
+            return _copy(view, part, note=True)._replace(path=target)
+    except (OSError, sqlite3.Error, StoreUnavailable) as error:
         raise InputError(
             "--out", f"{target} was not written: {error}", "see to both files and their disks"
         ) from error
-    finally:
-        store.close()
 
 
 def restore(backup: str | os.PathLike[str], database: str) -> Backup:
@@ -101,10 +108,10 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
             _remove_beside(left)
             left.unlink(missing_ok=True)
         with replacing(target) as part:
-            done = _copy(source, part, note=False)._replace(path=target)
+            done = _copy(SqliteView(source), part, note=False)._replace(path=target)
             _settle(target)
         return done
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, StoreUnavailable) as error:
         raise InputError(
             "database", f"{target} was not restored: {error}", "see to both files and their disks"
         ) from error
@@ -152,15 +159,17 @@ def _check_target(path: Path, target: Path) -> None:
         raise InputError("--out", f"{target} is a database in use", "name another file")
 
 
-def _copy(path: Path, part: Path, note: bool) -> Backup:
+def _copy(view: SqliteView, part: Path, note: bool) -> Backup:
     """Copy a file and check the copy, also by what it notes itself; note where its logs end."""
-    with contextlib.closing(connect(path, "ro")) as original:
+    with view.connection() as original:
         copy_to(original, part)
     with contextlib.closing(connect(part)) as copy:
-        missing(SQLITE, int(copy.execute("PRAGMA user_version").fetchone()[0]))  # is not too new
+        missing(SQLITE, version(copy))  # is not too new
+        copy.text_factory = text_of
         policies = dict(copy.execute("SELECT number, name FROM policies"))
         heads = _heads(copy, policies)
         _compare(SqliteReader(copy), snapshots=note)
+        copy.execute(UNMARK)  # a server has to know it from its own file
         if note:
             _note(copy, heads)
         events = sum(head.seq for head in heads.values())
@@ -208,6 +217,8 @@ def _heads(copy: sqlite3.Connection, policies: dict[int, str]) -> dict[int, Head
         before = heads.get(policy, HeadRow(name, 0, START))
         if seq != before.seq + 1 or link(before.hash, body) != hash:
             raise _wrong(f"event {seq} of {name!r} does not follow event {before.seq}")
+        if seq == 1 and (made := name_in(body)) not in (None, name):
+            raise _wrong(f"event 1 of {name!r} creates {made!r}")
         heads[policy] = HeadRow(name, seq, hash)
     return heads
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from handrail.errors import InputError
 from handrail.extras import need_extra
 from handrail.service.store.lock import ServerLock
-from handrail.service.store.migrations import SQLITE
-from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable
-from handrail.service.store.sqlite import SqliteStore, judge
+from handrail.service.store.migrations import SQLITE, missing
+from handrail.service.store.protocol import Store, StoreBroken, StoreUnavailable, View
+from handrail.service.store.sqlite import SqliteStore
+from handrail.service.store.sqlite_errors import judge
 from handrail.service.store.sqlite_file import (
     check_file,
     check_only_name,
@@ -21,9 +22,11 @@ from handrail.service.store.sqlite_file import (
     connect,
     make_file,
     migrate,
+    version,
 )
+from handrail.service.store.sqlite_view import SqliteView
 
-__all__ = ["is_postgres", "open_store", "sqlite_path"]
+__all__ = ["is_postgres", "open_store", "open_view", "sqlite_path", "view_file"]
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite:///"
@@ -66,9 +69,31 @@ def open_store(source: str, *, exclusive: bool = False, create: bool = True) -> 
     """
     if is_postgres(source):
         return _open_postgres(source, create)
-    path = sqlite_path(source)
+    given = _sqlite_name(source)
+    path = Path(os.path.realpath(given))
     with _explained(path):
-        return _open_sqlite(path, exclusive, create)
+        return _open_sqlite(path, given, exclusive, create)
+
+
+def open_view(source: str) -> View:
+    """Open a database that exists for those who only read it: a SQLite file is not changed.
+
+    It may be of an older version: what is read by those was there from the first one on.
+    """
+    return _open_postgres(source, False) if is_postgres(source) else view_file(sqlite_path(source))
+
+
+def view_file(path: Path) -> SqliteView:
+    """Open a SQLite file, without links in its name, for those who only read it."""
+    with _explained(path):
+        if not path.exists():
+            raise InputError("database", f"{path} does not exist", "name one that does")
+        check_file(path)
+        check_only_name(path)
+        view = SqliteView(path)
+        with view.connection() as connection:
+            missing(SQLITE, version(connection))  # is not too new
+        return view
 
 
 def is_postgres(source: str) -> bool:
@@ -78,6 +103,11 @@ def is_postgres(source: str) -> bool:
 
 def sqlite_path(source: str) -> Path:
     """Return the SQLite file that a database's name means, without links in its path."""
+    return Path(os.path.realpath(_sqlite_name(source)))
+
+
+def _sqlite_name(source: str) -> Path:
+    """Return the path that was given, which may be a link."""
     name = source.removeprefix(_SQLITE)
     if not name or "://" in name or name == ":memory:":
         raise InputError(
@@ -86,7 +116,7 @@ def sqlite_path(source: str) -> Path:
             "is of a kind that handrail does not know" if "://" in name else "is no file",
             "name a file, or postgresql://USER@HOST/NAME",
         )
-    return Path(os.path.realpath(name))
+    return Path(name).absolute()
 
 
 def _open_postgres(source: str, create: bool) -> Store:
@@ -99,7 +129,7 @@ def _open_postgres(source: str, create: bool) -> Store:
     return open_postgres(source, create)
 
 
-def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
+def _open_sqlite(path: Path, given: Path, exclusive: bool, create: bool) -> SqliteStore:
     if sqlite3.sqlite_version_info < (3, 37):
         raise InputError(
             "sqlite3", f"is of version {sqlite3.sqlite_version}, not 3.37", "use a newer Python"
@@ -109,18 +139,19 @@ def _open_sqlite(path: Path, exclusive: bool, create: bool) -> SqliteStore:
             raise InputError("database", f"{path} does not exist", "name one that does")
         if not path.parent.is_dir():
             raise InputError("database", f"{path.parent} is no folder", "make it first")
+        check_rescued(path, given)  # it was moved away under a server
         make_file(path, SQLITE)
     check_file(path)
     check_only_name(path)
     lock = ServerLock(path) if exclusive else None
     try:
         if exclusive:
-            check_rescued(path)
+            check_rescued(path, given)
         with contextlib.closing(connect(path)) as connection:
             migrate(connection, path, SQLITE, lock is not None)
             # A restored backup has no write-ahead log yet.
             connection.execute("PRAGMA journal_mode=WAL").fetchone()
-            return SqliteStore(path, lock)
+            return SqliteStore(path, lock, given)
     except BaseException:
         if lock is not None:
             lock.release()

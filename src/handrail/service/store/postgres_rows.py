@@ -7,7 +7,14 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 
-from handrail.service.store.protocol import HeadRow, KeyRow, PolicyRow, Row, SnapshotRow
+from handrail.service.store.protocol import (
+    HeadRow,
+    KeyRow,
+    LogMoved,
+    PolicyRow,
+    Row,
+    SnapshotRow,
+)
 
 __all__ = ["PostgresReader", "PostgresWriter"]
 
@@ -43,6 +50,32 @@ class PostgresReader:
             f"{_EVENTS} WHERE policy = %s AND seq > %s ORDER BY seq LIMIT %s", policy, after, limit
         )
         return list(map(Row._make, found))
+
+    def since(self, policy: int, seq: int, limit: int) -> list[Row]:
+        """Return a policy's events in order, from the one on that the caller knows as the last.
+
+        Notes
+        -----
+        A restore that deletes rows and takes no lock does not see what is appended before it is
+        committed, and leaves it there: events are missing in front of it, and the last one is
+        where it was. So the same statement looks whether the events 1, 2, 4, 8, ... places before
+        the last one are there, too. Of a hole with at most as many events behind it as are missing
+        one of them is among those.
+        """
+        before = [seq - (1 << k) for k in range((seq - 1).bit_length())]
+        found = self._all(
+            "SELECT seq, round, body, hash, "
+            "(SELECT count(*) FROM handrail_events WHERE policy = %s AND seq = ANY(%s::bigint[])) "
+            "FROM handrail_events WHERE policy = %s AND seq >= %s ORDER BY seq LIMIT %s",
+            policy,
+            f"{{{','.join(map(str, before))}}}",  # a list of numbers takes psycopg much longer
+            policy,
+            seq,
+            limit,
+        )
+        if found and found[0][4] != len(before):
+            raise LogMoved(f"events before {seq} of policy number {policy} are not there any more")
+        return [Row._make(row[:4]) for row in found]
 
     def rounds(self, policy: int, first: int, last: int) -> list[Row]:
         """Return the events of these rounds, both ends included, in the order of seq."""
@@ -122,19 +155,23 @@ class PostgresWriter(PostgresReader):
         self._events: list[tuple[int, int, int | None, bytes, bytes]] = []
         self._keys: dict[tuple[int, bytes], tuple[int, int]] = {}
 
-    def lock(self, policies: Sequence[int]) -> None:
-        """Wait until nobody else writes to these policies.
+    def lock(self, policies: Sequence[PolicyRow]) -> None:
+        """Wait until nobody else writes to these policies; `LogMoved` if they are others by now.
 
         Notes
         -----
         Whoever locks several takes them in the order of their numbers, so that no two wait for
         each other.
         """
-        self._all(
-            "SELECT number FROM handrail_policies WHERE number = ANY(%s) "
+        found = self._all(
+            "SELECT number, name FROM handrail_policies WHERE number = ANY(%s) "
             "ORDER BY number FOR UPDATE",
-            list(policies),
+            [policy.number for policy in policies],
         )
+        moved = {*policies}.difference(map(PolicyRow._make, found))
+        if moved:
+            names = ", ".join(sorted(policy.name for policy in moved))
+            raise LogMoved(f"{names}: not the policies of their numbers any more")
 
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
@@ -151,7 +188,7 @@ class PostgresWriter(PostgresReader):
         )
         return PolicyRow._make(found[0]) if found else None
 
-    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+    def append(self, policy: int, rows: Sequence[Row], before: HeadRow | None = None) -> None:
         """Append events to a policy's log."""
         self._events += [(policy, *row) for row in rows]
         if len(self._events) >= _AT_ONCE:
@@ -166,13 +203,18 @@ class PostgresWriter(PostgresReader):
         self._run("DELETE FROM handrail_idempotency WHERE at < %s", before)
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot; keep only so many of the newest, and none of a later event."""
-        self._run(
-            "INSERT INTO handrail_snapshots (policy, seq, hash, body) VALUES (%s, %s, %s, %b) "
+        """Add a snapshot, if the log has its event; keep only so many of the newest, none later."""
+        added = self._run(
+            "INSERT INTO handrail_snapshots (policy, seq, hash, body) SELECT policy, seq, hash, %b "
+            "FROM handrail_events WHERE policy = %s AND seq = %s AND hash = %s "
             "ON CONFLICT (policy, seq) DO UPDATE SET hash = excluded.hash, body = excluded.body",
+            snapshot.body,
             policy,
-            *snapshot,
+            snapshot.seq,
+            snapshot.hash,
         )
+        if not added.rowcount:
+            return
         self._run(
             "DELETE FROM handrail_snapshots WHERE policy = %s AND (seq > %s OR seq <= "
             "(SELECT seq FROM handrail_snapshots WHERE policy = %s AND seq <= %s "

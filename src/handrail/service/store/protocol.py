@@ -21,6 +21,7 @@ __all__ = [
     "Store",
     "StoreBroken",
     "StoreUnavailable",
+    "View",
     "Writer",
 ]
 
@@ -103,6 +104,12 @@ class Reader(Protocol):
     def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
         """Return a policy's events in order, those after a seq."""
 
+    def since(self, policy: int, seq: int, limit: int) -> list[Row]:
+        """Return a policy's events in order, from the one on that the caller knows as the last.
+
+        Raises `LogMoved` if events before that one are seen to be missing.
+        """
+
     def rounds(self, policy: int, first: int, last: int) -> list[Row]:
         """Return the events of these rounds, both ends included, in the order of seq."""
 
@@ -128,18 +135,22 @@ class Reader(Protocol):
 class Writer(Reader, Protocol):
     """A transaction: everything in it is committed at its end, or nothing is."""
 
-    def lock(self, policies: Sequence[int]) -> None:
-        """Wait until nobody else writes to these policies; in the order of their numbers."""
+    def lock(self, policies: Sequence[PolicyRow]) -> None:
+        """Wait until nobody else writes to these policies; in the order of their numbers.
+
+        Where several servers append, `LogMoved` if one of them has another name, or is gone.
+        """
 
     def add_policy(self, name: str) -> PolicyRow | None:
         """Add a policy; None if there is one of this name."""
 
-    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
+    def append(self, policy: int, rows: Sequence[Row], before: HeadRow | None = None) -> None:
         """Append events to a policy's log.
 
-        `before` is the hash of the event that they follow. A database with one server (SQLite)
-        raises `LogMoved`, at the latest when the transaction ends, if the log does not have that
-        event. Where several append, whoever locked the policy has just read its last event.
+        `before` is the event that they follow. A database with one server (SQLite) raises
+        `LogMoved`, at the latest when the transaction ends, if the log does not have that event or
+        the policy has another name. Where several append, whoever locked the policy knows its name
+        and has just read its last event.
         """
 
     def remember(self, policy: int, key: str, seq: int, at: int) -> None:
@@ -149,7 +160,7 @@ class Writer(Reader, Protocol):
         """Drop idempotency keys from before this time (microseconds since 1970)."""
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot; keep only so many of the newest, and none of a later event."""
+        """Add a snapshot, if the log has its event; keep only so many of the newest, none later."""
 
     def add_key(self, key: KeyRow) -> None:
         """Add an API key."""
@@ -161,7 +172,17 @@ class Writer(Reader, Protocol):
         """Revoke an API key; False if there is none of this id, or it was revoked before."""
 
 
-class Store(Protocol):
+class View(Protocol):
+    """A database that is open to be read."""
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """Begin to read, from any thread."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+class Store(View, Protocol):
     """A database that is open, and of the right version."""
 
     shared: bool
@@ -173,11 +194,5 @@ class Store(Protocol):
         Raises `StoreUnavailable` or `StoreBroken`. For one thread at a time.
         """
 
-    def reading(self) -> AbstractContextManager[Reader]:
-        """Begin to read, from any thread."""
-
     def check(self) -> None:
         """Raise `StoreBroken` if the database is not the one that was opened (SQLite)."""
-
-    def close(self) -> None:
-        """Let go of the database."""

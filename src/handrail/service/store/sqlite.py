@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -15,13 +16,22 @@ from handrail.errors import InputError
 from handrail.files import replacing
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.protocol import StoreBroken, StoreUnavailable
-from handrail.service.store.sqlite_file import RESCUED, WAIT_SECONDS, Files, connect, copy_to
+from handrail.service.store.sqlite_errors import judge
+from handrail.service.store.sqlite_file import (
+    BESIDE,
+    MARK,
+    RESCUED,
+    WAIT_SECONDS,
+    Files,
+    bare,
+    connect,
+    copy_to,
+    keep_away,
+)
 from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
+from handrail.service.store.sqlite_view import Readers
 
-__all__ = ["SqliteStore", "judge"]
-
-_IDLE_READERS: Final = 8
-"""Read connections that are kept for the next reader."""
+__all__ = ["SqliteStore"]
 
 _CHECKPOINT_PAGES: Final = 2000
 """Pages in the write-ahead log after which they are moved into the file: about 8 MB."""
@@ -42,25 +52,32 @@ class SqliteStore:
         The file, without links in its name.
     lock : ServerLock, optional
         The server's lock, released when the store is closed.
+    given : Path, optional
+        The name under which it was opened, which may be a link to it.
     """
 
     shared = False
 
-    def __init__(self, path: Path, lock: ServerLock | None = None) -> None:
+    def __init__(
+        self, path: Path, lock: ServerLock | None = None, given: Path | None = None
+    ) -> None:
         self._path = path
+        self._given = given or path
         self._lock = lock
         self._turn = threading.Lock()
         self._connection = connect(path)
         # What a large transaction or a long read made of the write-ahead log is given back.
         self._connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
         self._writer = SqliteWriter(self._connection)
-        self._writer.pages = self._left_pages()
-        self._readers: list[sqlite3.Connection] = []
-        self._closed = False
+        self._readers = Readers(self._connect)
         self._broken: str | None = None
         self._swapped = False
         self._connection.execute("PRAGMA schema_version").fetchone()  # opens the write-ahead log
-        self._files = Files(path)
+        self._files = Files(path, self._given)
+        if lock is not None:
+            # What a server that was killed left in the write-ahead log. One that is killed again
+            # and again may never come to move any pages by what it wrote itself.
+            self._checkpoint()
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
@@ -77,7 +94,9 @@ class SqliteStore:
 
         The files are looked at after the commit and before anybody hears of it. A commit to a file
         that had lost its name by then is not acknowledged; one that was in the file of that name is
-        in whatever that file is called since.
+        in whatever that file is called since. They are looked at before the commit, too: a
+        write-ahead log that was cut off has its old size when it is written to where it ended, and
+        without an index beside the file others write where we would.
         """
         with self._turn:
             if self._broken is not None:
@@ -89,6 +108,7 @@ class SqliteStore:
                     self._check()  # pages are not moved into another file
                     self._checkpoint()
                 yield self._writer
+                self._check()
                 self._writer.commit()
             except sqlite3.Error as error:
                 self._undo()
@@ -117,75 +137,80 @@ class SqliteStore:
             self._broken = changed
             self._swapped = True
             if self._lock is not None:
-                self._broken = f"{changed}; {self._rescue()}"
+                self._broken = f"{changed}; {self._rescue(changed)}"
             raise StoreBroken(self._broken)
 
-    def _rescue(self) -> str:
-        """Copy what the connection has open to a file of another name; say where it is."""
-        out = self._path.with_name(f"{self._path.name}{RESCUED}{secrets.token_hex(4)}")
+    def _rescue(self, changed: str) -> str:
+        """Copy what the connection has open to a file of another name; say where it is.
+
+        No server starts while that lies there, nor if there is only a note that says why not: what
+        is left of the file is less than was answered. The note is there before the copy, which
+        takes its time, in which the server may be killed.
+        """
+        ending = f"{RESCUED}{secrets.token_hex(4)}"
+        out = self._path.with_name(f"{self._path.name}{ending}")
+        # Also beside the link: who starts a server by that name is to know.
+        note, *others = (
+            name.with_name(f"{name.name}{ending}.txt")
+            for name in dict.fromkeys((self._path, self._given))
+        )
+        for each in (note, *others):
+            keep_away(
+                each,
+                f"{changed}; a server began to copy what it had of it to {out}: if that is there "
+                "it is whole, and if not what was answered may be lost",
+            )
         said = f"what the server had of it is in {out}"
         left: Path | None = None
         try:
+            self._writer.undo()  # what is not committed is not to be in the copy
             with replacing(out) as part:
                 copy_to(self._connection, part)
         except (sqlite3.Error, OSError, InputError) as error:
-            said = f"what the server had of it cannot be rescued: {error}"
+            said = f"what the server had of it cannot be rescued, and may be lost: {error}"
             left = out.with_name(f"{out.name}.wal")
+            others.append(note)
+        for each in others:
+            keep_away(each, f"{changed}; {said}")
         with contextlib.suppress(OSError):
             self._files.leave(left)
+        if left is None:
+            with contextlib.suppress(OSError):
+                note.unlink()
         return said
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[SqliteReader]:
+    def reading(self) -> AbstractContextManager[SqliteReader]:
         """Begin to read, from any thread; what is committed meanwhile is not seen."""
-        connection: sqlite3.Connection | None = None
-        try:
-            with contextlib.suppress(IndexError):
-                connection = self._readers.pop()  # of a list, this is safe between threads
-            if connection is None:
-                connection = connect(self._path)
-                connection.execute("PRAGMA query_only=1")
-            connection.execute("BEGIN")
-            yield SqliteReader(connection)
-            connection.execute("COMMIT")
-            if len(self._readers) < _IDLE_READERS and not self._closed:
-                self._readers.append(connection)
-                connection = None
-        except sqlite3.Error as error:
-            found = judge(error)
-            if found is None:
-                raise
-            raise found from error
-        finally:
-            if connection is not None:
-                connection.close()
+        return self._readers.reading()
 
     def close(self) -> None:
         """Let go of the file."""
         with self._turn:
             with contextlib.suppress(StoreBroken):
                 self._check()
-            self._closed = True
-            while self._readers:
-                self._readers.pop().close()
+            self._files.close()
+            self._readers.close()
             if self._swapped:
                 # The last connection that SQLite closes moves the pages of its write-ahead log into
                 # the file, which is another one by now. So it stays open until the process ends.
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+                _keep_open(self._connection)
             else:
                 self._connection.close()
             if self._lock is not None:
                 self._lock.release()
 
-    def _left_pages(self) -> int:
-        """Return how many pages a server that was killed left in the write-ahead log.
-
-        One that is killed again and again may never come to move any by what it wrote itself.
-        """
+    def _connect(self) -> sqlite3.Connection:
+        """Connect another reader, to the files that the writer has open and to no others."""
+        connection = bare(self._path, BESIDE)
         try:
-            return self._path.with_name(f"{self._path.name}-wal").stat().st_size >> PAGE_BITS
-        except OSError:
-            return 0
+            connection.execute("PRAGMA schema_version").fetchone()  # opens the write-ahead log
+        finally:
+            if not self._files.same():
+                # Whoever looks next says what became of them, and rescues what there was. Closed,
+                # this connection would take with it the writer's locks on what is the same file.
+                _keep_open(connection)
+                raise StoreUnavailable(f"{self._path} was swapped, or what lies beside it")
+        return connection
 
     def _checkpoint(self) -> None:
         """Move the pages of the write-ahead log into the file, and begin it anew.
@@ -200,8 +225,16 @@ class SqliteStore:
         """
         self._connection.execute(f"PRAGMA busy_timeout={round(1000 * _CHECKPOINT_SECONDS)}")
         try:
-            self._connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            mark = self._mark()
+            if mark is not None:
+                self._files.mark(mark, complete=False)  # others may move it, if we cannot
+            (_, pages, moved) = self._connection.execute(
+                "PRAGMA wal_checkpoint(RESTART)"
+            ).fetchone()
             self._writer.pages = 0
+            # Both are -1 where nothing was looked at, because another program is moving pages.
+            if mark is not None and pages == moved >= 0:
+                self._files.mark(mark, complete=True)
         except sqlite3.Error as error:
             if not isinstance(judge(error), StoreUnavailable):
                 raise
@@ -209,6 +242,18 @@ class SqliteStore:
         finally:
             self._connection.execute(f"PRAGMA busy_timeout={round(1000 * WAIT_SECONDS)}")
             self._files.resize()
+
+    def _mark(self) -> bytes | None:
+        """Write a mark that no other state of the file has; it gets there with the pages."""
+        mark = secrets.token_bytes(16)
+        try:
+            for statement, values in MARK:
+                self._connection.execute(statement, (mark,) * values)
+        except sqlite3.Error as error:
+            if not isinstance(judge(error), StoreUnavailable):
+                raise
+            return None  # a full disk: to move pages may be what makes room in the log
+        return mark
 
     def _undo(self) -> None:
         """Leave the transaction."""
@@ -219,42 +264,6 @@ class SqliteStore:
             raise StoreBroken(self._broken) from error
 
 
-# SQLite says FULL when the system says ENOSPC, and IOERR_WRITE for a quota or a limit of the
-# file's size; the file of shared memory beside the database has its own word for all of them.
-# None is a lie: the pages are not committed, and those committed before are on disk. What is left
-# of IOERR is: a failed fsync means that pages the system took from us may be gone.
-_PASSING: Final = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_PROTOCOL,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_CONSTRAINT,  # this seq is taken: somebody else wrote, we did not
-    }
-)
-_PASSING_EXTENDED: Final = frozenset(
-    {
-        sqlite3.SQLITE_IOERR_WRITE,
-        sqlite3.SQLITE_IOERR_SHMSIZE,
-        sqlite3.SQLITE_IOERR_SHMMAP,
-        sqlite3.SQLITE_IOERR_SHMOPEN,
-        sqlite3.SQLITE_IOERR_NOMEM,
-    }
-)
-_BROKEN: Final = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-
-
-def judge(error: sqlite3.Error) -> StoreUnavailable | StoreBroken | None:
-    """Return what an error of SQLite's means for the service; None if it is our own mistake."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return None
-    text = f"{error} ({error.sqlite_errorname})"
-    if code in _PASSING_EXTENDED:
-        return StoreUnavailable(text)
-    if code == sqlite3.SQLITE_READONLY_DBMOVED or code & 0xFF in _BROKEN:
-        return StoreBroken(text)
-    return StoreUnavailable(text) if code & 0xFF in _PASSING else None
+def _keep_open(connection: sqlite3.Connection) -> None:
+    """Keep a connection from being closed before the process ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

@@ -14,18 +14,27 @@ from handrail.errors import InputError
 from handrail.files import beside, parts, sync_folder
 from handrail.service.store.lock import ServerLock
 from handrail.service.store.migrations import Migration, missing, newest
+from handrail.service.store.protocol import StoreUnavailable
+from handrail.service.store.sqlite_errors import judge
 
 __all__ = [
+    "ALONE",
+    "BESIDE",
+    "MARK",
     "RESCUED",
+    "UNMARK",
     "WAIT_SECONDS",
     "Files",
+    "bare",
     "check_file",
     "check_only_name",
     "check_rescued",
     "connect",
     "copy_to",
+    "keep_away",
     "make_file",
     "migrate",
+    "version",
 ]
 
 APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
@@ -34,28 +43,71 @@ APPLICATION_ID: Final = int.from_bytes(b"hrl1", "big")
 WAIT_SECONDS: Final = 5.0
 """How long to wait for another process that writes."""
 
+ALONE: Final = "ro&immutable=1"
+
+BESIDE: Final = "ro&readonly_shm=1"
+"""For a connection that reads beside one that writes, in the same process, and shares its index.
+
+To another file of the same name it would be the first connection of all: one that may write
+empties the index, under the one that has it open, and moves the pages of the write-ahead log into
+that file when it is closed.
+"""
+
 RESCUED: Final = ".rescued-"
 """What is put behind the file's name, with a random number, for what a server rescued."""
+
+UNMARK: Final = "DROP TABLE IF EXISTS mark"
+MARK: Final = (
+    ("CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, mark BLOB NOT NULL) STRICT", 0),
+    ("INSERT OR REPLACE INTO mark VALUES (1, ?)", 1),
+)
+"""How a server marks its file, each statement with its number of values.
+
+A table that no version of the tables is about: only the server that wrote it looks for it.
+"""
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD: Final = 100
 _APPLICATION_AT: Final = 68
 
 
-def check_rescued(path: Path) -> None:
-    """Refuse to serve a file while something lies beside it that a server rescued.
+def check_rescued(path: Path, given: Path) -> None:
+    """Refuse to serve or make a file while something lies beside it that a server rescued.
 
-    The file at this name is not the one that was served: whoever swapped it has to choose.
+    The file at this name is not the one that was served: whoever swapped it has to choose. It is
+    beside the name that the file had for the server, a link by now, or to which a link led.
     """
-    # Not what SQLite leaves beside such a file when it is looked at.
-    rescued = re.compile(f"{re.escape(path.name + RESCUED)}[0-9a-f]{{8}}(\\.wal)?")
-    found = sorted(each for each in path.parent.iterdir() if rescued.fullmatch(each.name))
-    if found:
-        raise InputError(
-            "database",
-            f"{found[0]} holds what a server had when {path} was swapped under it",
-            "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
-        )
+    for name in (path, given):
+        # Not what SQLite leaves beside such a file when it is looked at.
+        rescued = re.compile(f"{re.escape(name.name + RESCUED)}[0-9a-f]{{8}}(\\.wal|\\.txt)?")
+        found = sorted(each for each in name.parent.iterdir() if rescued.fullmatch(each.name))
+        for note in found:
+            if note.suffix == ".txt":
+                said = note.read_text(encoding="utf-8", errors="replace").strip()
+                raise InputError(
+                    "database",
+                    f"{note} was left by a server: {said or 'its disk was full'}",
+                    "decide what to go on with, then move that file elsewhere",
+                )
+        if found:
+            raise InputError(
+                "database",
+                f"{found[0]} holds what a server had when {name} was swapped under it",
+                "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
+            )
+
+
+def keep_away(note: Path, reason: str) -> None:
+    """Keep servers away from a file, with a word; a full disk has none, or the one before."""
+    with contextlib.suppress(OSError):
+        handle = os.open(note, os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            os.ftruncate(handle, os.write(handle, f"{reason}\n".encode()))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    with contextlib.suppress(OSError):
+        sync_folder(note.parent)
 
 
 def check_only_name(path: Path, field: str = "database") -> None:
@@ -97,14 +149,11 @@ def check_file(path: Path, field: str = "database") -> None:
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """Connect to a file that exists; transactions are begun and ended in plain sight."""
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=WAIT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    """Connect to a file that exists; transactions are begun and ended in plain sight.
+
+    In the mode `ALONE` the file is read as it is, without locks and whatever lies beside it.
+    """
+    connection = bare(path, mode)
     # A commit returns when it is on disk. On macOS that takes more than fsync.
     for setting in ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1"):
         connection.execute(f"PRAGMA {setting}")
@@ -113,12 +162,26 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     return connection
 
 
-_Seen = tuple[int, int, int]
-"""The device, the number of the file on it, and its size."""
+def bare(path: Path, mode: str) -> sqlite3.Connection:
+    """Connect to a file of which nothing is read yet, without what only a writer needs."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+_Seen = os.stat_result | None
+"""What tells a file from another one of its name, and its size; None if there is none."""
+
+_LOG_START: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+"""How a write-ahead log begins."""
 
 
 class Files:
-    """A database file and its write-ahead log, as a connection that is open has them.
+    """A database file and what SQLite has beside it, as a connection that is open has them.
 
     What a connection writes goes to the files that it opened, whatever became of their names: a
     commit to a file that was removed is on disk, and gone when the connection is.
@@ -127,11 +190,24 @@ class Files:
     ----------
     path : Path
         The database file, no link to it; a connection has its write-ahead log open.
+    given : Path
+        The name under which it was opened, which may be a link.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._names = (str(path), f"{path}-wal")
+    def __init__(self, path: Path, given: Path) -> None:
+        # Who finds no index beside the file makes one, in which he is the only one who writes.
+        self._names = (str(path), f"{path}-wal", f"{path}-shm")
+        self._given = None if given == path else given
+        self._alone = f"{path.as_uri()}?mode={ALONE}"
+        # SQLite has no locks on the log itself: those on a file are gone with any of its handles.
+        self._log: int | None = os.open(self._names[1], os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._found = self._look()
+        self._begun = self._begins()
+        self._marks: set[bytes] = set()
+        """Those that the file may have; none before all pages were moved once."""
+        self._overwritten = False
+        self._written = 0 if self._found[0] is None else self._found[0].st_mtime_ns
+        """When the file was written to, by us or by who moved pages."""
 
     def changed(self, log_bytes: int) -> str | None:
         """Say what became of the files, if they are not those that were opened.
@@ -139,20 +215,84 @@ class Files:
         SQLite itself cuts off the write-ahead log only down to `log_bytes`.
         """
         found = self._look()
-        said = self._compare(0, found[0], None) or self._compare(1, found[1], log_bytes)
+        said = (
+            self._compare(0, found[0], None)
+            or self._compare(1, found[1], log_bytes)
+            or self._compare(2, found[2], 0)
+            or self._led_astray(found[0])
+            or self._written_over(found[0])
+        )
+        begun = self._begun
+        try:
+            begun = self._begins()
+        except OSError as error:  # nobody is to take it for a commit that failed, and repeat that
+            said = said or f"{self._names[1]} cannot be read: {error.strerror}"
+        if said is None and self._begun and not begun:
+            # Written to where it ended, it is as long as before, with nothing in front.
+            said = f"{self._names[1]} was cut off or written over under the server"
         if said is None:
-            self._found = found
+            self._found, self._begun = found, begun
         return said
 
-    def _compare(self, number: int, now: _Seen | None, least: int | None) -> str | None:
+    def same(self) -> bool:
+        """Return whether the names still are those of the files that were opened, at any time."""
+        return all(
+            before is not None and now is not None and os.path.samestat(now, before)
+            for before, now in zip(self._found, self._look(), strict=True)
+        )
+
+    def _compare(self, number: int, now: _Seen, least: int | None) -> str | None:
         name, before = self._names[number], self._found[number]
         if now is None or before is None:
             return f"{name} was removed under the server"
-        if now[:2] != before[:2]:
+        if not os.path.samestat(now, before):
             return f"{name} was replaced under the server"
-        if now[2] < (before[2] if least is None else min(before[2], least)):
+        if now.st_size < (before.st_size if least is None else min(before.st_size, least)):
             return f"{name} was cut off or written over under the server"
         return None
+
+    def _led_astray(self, file: _Seen) -> str | None:
+        """Say if the link under whose name the file was opened leads to another one by now."""
+        if self._given is None or file is None:
+            return None
+        with contextlib.suppress(OSError):
+            if os.path.samestat(self._given.stat(), file):
+                return None
+        return f"{self._given} was made to lead to another file than {self._names[0]}"
+
+    def _written_over(self, file: _Seen) -> str | None:
+        """Say if the file was written to, and not only with the pages of its write-ahead log.
+
+        Any program may move those, and the file has its mark all the same. What else is written
+        over it was copied before the mark was there, from another file, or by `handrail backup`.
+        """
+        if file is None or not self._marks or file.st_mtime_ns == self._written:
+            return None
+        try:
+            with contextlib.closing(sqlite3.connect(self._alone, uri=True)) as alone:
+                # First: while pages are being moved it may be shorter than its first page says.
+                alone.execute("PRAGMA writable_schema=1")
+                found = alone.execute("SELECT mark FROM mark").fetchone()
+        except sqlite3.Error as error:
+            if isinstance(judge(error), StoreUnavailable):
+                return None  # no handle is left, for one: it is looked at again
+            found = None
+        if found is None or found[0] not in self._marks:
+            self._overwritten = True
+            return f"{self._names[0]} was written over under the server"
+        self._written = file.st_mtime_ns
+        return None
+
+    def mark(self, mark: bytes, complete: bool) -> None:
+        """Know a mark that the file has, or will have when all pages up to there are moved."""
+        self._marks = {mark} if complete else self._marks and self._marks | {mark}
+
+    def _begins(self) -> bool:
+        """Return whether the write-ahead log begins as one does; it is empty at first."""
+        if self._log is None:
+            return self._begun
+        os.lseek(self._log, 0, os.SEEK_SET)
+        return os.read(self._log, 4) in _LOG_START
 
     def leave(self, name: Path | None) -> None:
         """Take the write-ahead log away from a file that is not its own.
@@ -160,31 +300,38 @@ class Files:
         SQLite would move its pages into that file when it is opened next. Where they are in no
         other place it gets this name.
         """
-        file, log = self._look()
-        if self._compare(0, file, None) is None or self._compare(1, log, 0) is not None:
+        file, log, _ = self._look()
+        other = self._overwritten or self._compare(0, file, None) is not None
+        if not other or self._compare(1, log, 0) is not None:
             return
         if name is None:
             Path(self._names[1]).unlink()
         else:
             Path(self._names[1]).rename(name)
-        Path(f"{self._names[0]}-shm").unlink(missing_ok=True)
+        Path(self._names[2]).unlink(missing_ok=True)
 
     def resize(self) -> None:
-        """Take the sizes as they are: the server itself has just moved pages."""
-        sizes = [None if each is None else each[2] for each in self._look()]
+        """Take sizes and times as they are: the server itself has just moved pages."""
         self._found = [
-            before if before is None or size is None else (*before[:2], size)
-            for before, size in zip(self._found, sizes, strict=True)
+            before if now is None or before is None or not os.path.samestat(now, before) else now
+            for before, now in zip(self._found, self._look(), strict=True)
         ]
+        if self._found[0] is not None:
+            self._written = self._found[0].st_mtime_ns
 
-    def _look(self) -> list[_Seen | None]:
+    def close(self) -> None:
+        """Let go of the write-ahead log."""
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
+
+    def _look(self) -> list[_Seen]:
         """Return what tells each file from another one of its name, and its size."""
-        found: list[_Seen | None] = []
+        found: list[_Seen] = []
         for name in self._names:
             try:
                 # The name was no link when it was opened: a link to the file is another name.
-                seen = os.lstat(name)  # a third of the time of Path's
-                found.append((seen.st_dev, seen.st_ino, seen.st_size))
+                found.append(os.lstat(name))  # a third of the time of Path's
             except OSError:
                 found.append(None)
         return found
@@ -247,13 +394,13 @@ def migrate(
     connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration], locked: bool
 ) -> None:
     """Take the steps that are missing, all or none, with no server running."""
-    if not missing(migrations, _version(connection)):
+    if not missing(migrations, version(connection)):
         return
     lock = None if locked else ServerLock(path)
     try:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            _apply(connection, missing(migrations, _version(connection)))
+            _apply(connection, missing(migrations, version(connection)))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -264,7 +411,8 @@ def migrate(
             lock.release()
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version(connection: sqlite3.Connection) -> int:
+    """Return the version of the tables."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 

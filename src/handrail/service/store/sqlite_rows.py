@@ -18,10 +18,17 @@ from handrail.service.store.protocol import (
     SnapshotRow,
 )
 
-__all__ = ["PAGE_BITS", "SqliteReader", "SqliteWriter"]
+__all__ = ["PAGE_BITS", "SqliteReader", "SqliteWriter", "text_of"]
 
 _SEQS: Final = (1 << SEQ_BITS) - 1
-_ROW: Final = "seq, round, body, hash"
+# A flipped bit in a row's header makes another type of a value, whatever the table says of types.
+# What is no bytes is read as none, and fits no hash; text need not be UTF-8, and is not decoded.
+_HASH: Final = "iif(typeof(hash) = 'blob', hash, x'')"
+_BODY: Final = "iif(typeof(body) = 'blob', body, x'')"
+_ROW: Final = f"seq, iif(typeof(round) = 'integer', round, NULL), {_BODY}, {_HASH}"
+_THERE: Final = """
+    (SELECT hash FROM events JOIN policies ON number = policy WHERE id = ? AND name = ?) IS ?
+"""
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
 # From the first event of one policy to the first one of the next, not over all events.
@@ -45,9 +52,14 @@ def _insertion(events: int, befores: int) -> str:
     """Return the statement that inserts so many events if so many others are there."""
     values = f"VALUES (?, ?, ?, ?){', (?, ?, ?, ?)' * (events - 1)}"
     if befores:
-        there = " AND ".join(["(SELECT hash FROM events WHERE id = ?) IS ?"] * befores)
+        there = " AND ".join([_THERE] * befores)
         values = f"SELECT * FROM ({values}) WHERE {there}"
     return f"INSERT INTO events (id, round, body, hash) {values}"
+
+
+def text_of(stored: bytes) -> str:
+    """Return a text of the database, also where a flipped bit has made it no UTF-8."""
+    return stored.decode(errors="replace")
 
 
 class SqliteReader:
@@ -55,6 +67,7 @@ class SqliteReader:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        connection.text_factory = text_of
 
     def policies(self, after: str = "", limit: int = 1_000_000) -> list[PolicyRow]:
         """Return policies in the order of their names, those after a name."""
@@ -80,6 +93,13 @@ class SqliteReader:
         )
         return list(map(Row._make, found))
 
+    def since(self, policy: int, seq: int, limit: int) -> list[Row]:
+        """Return a policy's events in order, from the one on that the caller knows as the last.
+
+        Nobody writes to a SQLite file while another transaction does, so a restore leaves no hole.
+        """
+        return self.events(policy, seq - 1, limit)
+
     def rounds(self, policy: int, first: int, last: int) -> list[Row]:
         """Return the events of these rounds, both ends included, in the order of seq."""
         found = self._connection.execute(
@@ -97,7 +117,8 @@ class SqliteReader:
         """Return what snapshots there are, the newest first."""
         first = policy << SEQ_BITS
         found = self._connection.execute(
-            "SELECT seq, hash, body FROM snapshots WHERE id > ? AND id <= ? ORDER BY id DESC",
+            f"SELECT seq, {_HASH}, {_BODY} FROM snapshots WHERE id > ? AND id <= ? "
+            "ORDER BY id DESC",
             (first, first + _SEQS),
         )
         return list(map(SnapshotRow._make, found))
@@ -175,8 +196,8 @@ class SqliteWriter(SqliteReader):
         self.pages = 0
         self._values: list[object] = []
         """The events that wait, value by value."""
-        self._befores: list[tuple[int, int, bytes]] = []
-        """The events that they follow: for which value, and the id and the hash."""
+        self._befores: list[tuple[int, int, str, bytes]] = []
+        """The events that they follow: for which value, the id, the policy's name and the hash."""
 
     def begin(self) -> None:
         """Begin the transaction, with the events that wait."""
@@ -234,8 +255,8 @@ class SqliteWriter(SqliteReader):
             self.begin()
         return super()._row(where, *values)
 
-    def lock(self, policies: Sequence[int]) -> None:
-        """Do nothing: who writes has the whole file to himself."""
+    def lock(self, policies: Sequence[PolicyRow]) -> None:
+        """Do nothing: who writes has the whole file to himself, and looks when he appends."""
 
     def add_policy(self, name: str) -> PolicyRow | None:
         """Add a policy; None if there is one of this name."""
@@ -247,11 +268,12 @@ class SqliteWriter(SqliteReader):
         self.pages += 3
         return PolicyRow._make(found[0]) if found else None
 
-    def append(self, policy: int, rows: Sequence[Row], before: bytes | None = None) -> None:
-        """Append events to a policy's log; `before` is the hash of the one that they follow."""
+    def append(self, policy: int, rows: Sequence[Row], before: HeadRow | None = None) -> None:
+        """Append events to a policy's log; `before` is the one that they follow."""
         first = policy << SEQ_BITS
         if before is not None:
-            self._befores.append((len(self._values), first + rows[0].seq - 1, before))
+            place = len(self._values)
+            self._befores.append((place, first + before.seq, before.policy, before.hash))
         values = self._values
         for seq, round_, body, hash_ in rows:
             values += (first + seq, round_, body, hash_)
@@ -275,13 +297,16 @@ class SqliteWriter(SqliteReader):
         self.pages += 2 + max(done.rowcount, 0)  # each may lie on a page of its own
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
-        """Add a snapshot; keep only so many of the newest, and none of a later event."""
+        """Add a snapshot, if the log has its event; keep only so many of the newest, none later."""
         self.begin()
         first = policy << SEQ_BITS
-        self._connection.execute(
-            "INSERT OR REPLACE INTO snapshots (id, hash, body) VALUES (?, ?, ?)",
-            (first + snapshot.seq, snapshot.hash, snapshot.body),
+        added = self._connection.execute(
+            "INSERT OR REPLACE INTO snapshots (id, hash, body) "
+            "SELECT id, hash, ? FROM events WHERE id = ? AND hash = ?",
+            (snapshot.body, first + snapshot.seq, snapshot.hash),
         )
+        if not added.rowcount:
+            return
         self._connection.execute(
             "DELETE FROM snapshots WHERE id > ? AND id <= (SELECT id FROM snapshots "
             "WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?) OR id > ? AND id <= ?",
