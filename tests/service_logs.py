@@ -22,6 +22,21 @@ from support import parameters
 START = 1_700_000_000_000_000
 """When logs begin, in microseconds since 1970."""
 SECOND = 1_000_000
+FRUIT = ["apple", "banana", "cherry"]
+
+
+def fruit(name: str) -> CreateRequest:
+    """Return a request to create a policy over three named arms."""
+    return CreateRequest(
+        name=name,
+        algorithm="HANDRAIL",
+        arms=FRUIT,
+        baseline="apple",
+        baseline_mean=0.4,
+        alpha=0.5,
+        delta=0.1,
+        reward_range=(0.0, 1.0),
+    )
 
 
 def request(name: str, algorithm_name: str, setting: str, **changes: Any) -> CreateRequest:

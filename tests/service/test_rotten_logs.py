@@ -22,27 +22,12 @@ from handrail.service.events import name_in
 from handrail.service.heads import read_heads
 from handrail.service.limits import Limits
 from handrail.service.logs import JsonLines
-from handrail.service.messages import CreateRequest, DecideRequest
+from handrail.service.messages import DecideRequest
 from handrail.service.problems import Problem
 from handrail.service.store.backup import back_up
 from handrail.service.store.backup import restore as put_back
 from handrail.service.store.open import open_store
-
-ARMS = ["apple", "banana", "cherry"]
-
-
-def created(name: str) -> CreateRequest:
-    return CreateRequest(
-        name=name,
-        algorithm="HANDRAIL",
-        arms=ARMS,
-        baseline="apple",
-        baseline_mean=0.4,
-        alpha=0.5,
-        delta=0.1,
-        reward_range=(0.0, 1.0),
-    )
-
+from service_logs import fruit
 
 # -- events older than the snapshot ----------------------------------------------------------------
 
@@ -75,6 +60,24 @@ async def status(desk: Desk, name: str) -> int:
     return 200
 
 
+def one_is_damaged(database: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Start, and see that `bad` is found to be damaged and `good` is served."""
+
+    async def story() -> None:
+        store = open_store(str(database), exclusive=True)
+        desk = Desk(store)
+        await desk.start()
+        await eventually(lambda: "some do not follow their hashes" in caplog.text)
+        assert desk.damaged == 1
+        assert await status(desk, "bad") == 503
+        assert await status(desk, "good") == 200
+        assert desk.ready
+        await desk.stop(30.0)
+        store.close()
+
+    asyncio.run(story())
+
+
 def change(path: Path, *statements: str) -> None:
     """Change a file behind handrail's back."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -99,7 +102,7 @@ def database(tmp_path: Path) -> Path:
         desk = Desk(store, limits=Limits(snapshot_every=10))
         await desk.start()
         for name in ("bad", "good"):
-            await desk.create(created(name))
+            await desk.create(fruit(name))
             for _ in range(19):
                 await desk.decide(name, [DecideRequest()])
         await desk.stop(30.0)
@@ -118,19 +121,7 @@ def test_a_rotten_event_before_the_snapshot_stops_its_policy(
     change(database, rotten)
     caplog.set_level(logging.INFO, "handrail.service")
 
-    async def story() -> None:
-        store = open_store(str(database), exclusive=True)
-        desk = Desk(store)
-        await desk.start()
-        await eventually(lambda: "some do not follow their hashes" in caplog.text)
-        assert desk.damaged == 1
-        assert await status(desk, "bad") == 503
-        assert await status(desk, "good") == 200
-        assert desk.ready
-        await desk.stop(30.0)
-        store.close()
-
-    asyncio.run(story())
+    one_is_damaged(database, caplog)
     assert "the log of 'bad' is damaged: event " in caplog.text
     assert "'good'" not in caplog.text
     assert "no such policy" not in caplog.text
@@ -164,17 +155,7 @@ def test_a_value_that_is_no_bytes_any_more(
     change(database, CUT)
     caplog.set_level(logging.INFO, "handrail.service")
 
-    async def story() -> None:
-        store = open_store(str(database), exclusive=True)
-        desk = Desk(store)
-        await desk.start()
-        await eventually(lambda: "some do not follow their hashes" in caplog.text)
-        assert await status(desk, "bad") == 503
-        assert await status(desk, "good") == 200
-        await desk.stop(30.0)
-        store.close()
-
-    asyncio.run(story())
+    one_is_damaged(database, caplog)
     assert "the log of 'bad' is damaged: event 7 does not follow event 6" in caplog.text
     assert "event 20 of 'good' is not in its log" in caplog.text  # it was looked at, too
     assert main(["audit", str(database)]) == 1

@@ -8,34 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.service.audit import Audit
-from handrail.service.messages import CreateRequest
 from handrail.service.shelf import load
 from handrail.service.snapshots import restore, take
 from handrail.service.store.protocol import SnapshotRow
 from memory_store import MemoryStore
-from service_logs import Writer
-
-ARMS = ["apple", "banana", "cherry"]
-
-
-def created(name: str) -> CreateRequest:
-    return CreateRequest(
-        name=name,
-        algorithm="HANDRAIL",
-        arms=ARMS,
-        baseline="apple",
-        baseline_mean=0.4,
-        alpha=0.5,
-        delta=0.1,
-        reward_range=(0.0, 1.0),
-    )
+from service_logs import FRUIT, Writer, fruit
 
 
 @pytest.fixture(scope="module")
 def snapped() -> tuple[MemoryStore, SnapshotRow]:
     """A log, and a good snapshot in the middle of it."""
     store = MemoryStore()
-    writer = Writer(store, created("p"), 3).play(20)
+    writer = Writer(store, fruit("p"), 3).play(20)
     with store.reading() as reader:
         good = take(load(reader, 1))
     writer.play(10)
@@ -63,7 +47,7 @@ def test_a_snapshot_with_a_flipped_byte_is_not_used(
         store.content.pictures[1] = [wrong]
         with store.reading() as reader:
             book = load(reader, 1)
-        assert (book.saved, book.names) == (0, ARMS)
+        assert (book.saved, book.names) == (0, FRUIT)
     assert book.policy.to_bytes() == first
     assert "a snapshot of 'p' is damaged" in caplog.text
     store.content.pictures[1] = [good]
