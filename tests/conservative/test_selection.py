@@ -183,6 +183,14 @@ def test_constrained_prefers_an_action_to_the_baseline_at_equality(safe: int) ->
     assert select(CONSTRAINED, upper, lower, margin, baseline, mean, mean, leader) == baseline
 
 
+@pytest.mark.parametrize("selection", sorted(SELECTIONS.values())[1:])
+def test_nothing_is_awaited_where_the_baseline_is_above_every_upper_bound(selection: int) -> None:
+    """It is played to the end, whatever margins become; one that is as high may be left."""
+    upper, lower, certified = np.array([0.4, 0.3, 0.5]), np.zeros(3), np.array([-0.1, 0.2, 0.0])
+    assert awaited(selection, upper, lower, certified, 2, math.nextafter(0.4, 1.0)) == -math.inf
+    assert awaited(selection, upper, lower, certified, 2, 0.4) > -math.inf
+
+
 def test_largest_lower_prefers_the_baseline_at_equality() -> None:
     upper, lower = np.array([0.75, 0.9, 0.5]), np.array([0.5, 0.1, 0.5])
     margin = np.array([0.1, -0.1, math.nan])

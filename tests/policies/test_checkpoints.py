@@ -143,6 +143,14 @@ def test_quantiles_that_ppf_misses() -> None:
         assert [law.quantile(delta) for delta in (1e-9, 0.1, 0.9)] == wanted, answer
 
 
+def test_a_quantile_is_at_least_1_whatever_ppf_says() -> None:
+    """Of gaps that are 0 half the time, which take a round all the same."""
+    for answer in (math.nan, math.inf, -math.inf, 0.0):
+        law = GapLaw(stats.randint(0, 2))
+        law._law.ppf = lambda _, answer=answer: answer
+        assert law.quantile(0.1) == 1, answer
+
+
 def test_a_sample_is_its_own_law() -> None:
     law = GapLaw([30, 10, 20, 40, 50, 60, 70, 80, 90, 100])
     # P(T >= q) >= 0.8: two of the ten may be shorter.

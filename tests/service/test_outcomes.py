@@ -168,6 +168,34 @@ def test_fallbacks() -> None:
     served(script)
 
 
+def test_word_of_a_round_that_the_baseline_took() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        assert (await desk.fallback("shop", answer.id)).status == "baseline"
+        with pytest.raises(Problem) as caught:
+            await desk.played("shop", answer.id)
+        assert (caught.value.status, caught.value.field) == (409, "decision")
+
+    served(script, window=4, default_reward=0.0)
+
+
+def test_an_archived_policy_takes_nothing_in() -> None:
+    async def script(desk: Desk) -> None:
+        answer = await decide(desk, "arm")
+        await desk.archive("shop")
+        for ask in (
+            desk.decide("shop", [DecideRequest()]),
+            desk.rewards("shop", [RewardRequest(decision=answer.id, reward=0.5)]),
+            desk.played("shop", answer.id),
+            desk.fallback("shop", answer.id),
+        ):
+            with pytest.raises(Problem) as caught:
+                await ask
+            assert (caught.value.status, caught.value.field) == (409, "policy")
+
+    served(script)
+
+
 def test_a_fallback_by_the_key_of_its_decision() -> None:
     async def script(desk: Desk) -> None:
         for number in range(20):

@@ -67,7 +67,33 @@ def test_where_only_retired_arms_are_left_nobody_leads() -> None:
     assert decide(book).leader == 2
     book.policy.retire_arm(2)
     event = decide(book)
-    assert (event.action, event.leader, event.leader_upper) == (1, None, None)
+    assert (event.action, event.leader, event.leader_margin) == (1, None, None)
+    assert (event.leader_upper, event.leader_lower, event.leader_named) == (None, None, None)
+
+
+def test_where_the_baseline_is_alone_nobody_leads() -> None:
+    told: dict[str, Any] = {"dim": 2, "alpha": 0.9, "delta": 0.1, "theta_bound": 1.0}
+    told |= {"reward_range": (0.0, 1.0), "baseline": "old", "baseline_mean": 0.4}
+    book = book_of(CreateRequest(name="p", algorithm="LinHANDRAIL", **told))
+    event = decide(book, features={"old": [0.5, 0.5]})
+    assert (event.named, event.leader, event.leader_named) == ("old", None, None)
+    event = decide(book, features={"old": [0.5, 0.5], "new": [0.5, 0.0]})
+    assert (event.leader, event.leader_named) == (1, "new")
+
+
+def test_a_book_counts_its_decisions_by_kind() -> None:
+    book = book_of(
+        CreateRequest(name="p", algorithm="CUCB", **ARMS, baseline_mean=0.4, reward_range=(0, 1))
+    )
+    assert (book.saved, sum(book.decisions.values())) == (0, 0)
+    kinds = []
+    for _ in range(20):
+        event = decide(book)
+        kinds.append(event.event)
+        if event.event != "baseline":
+            learn(book, event, 1.0)
+    assert len(set(kinds)) > 1
+    assert book.decisions == {kind: kinds.count(kind) for kind in book.decisions}
 
 
 def test_the_baselines_features_are_kept_where_they_are_learned_from() -> None:
