@@ -101,7 +101,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {
         **{"name": "front-page", "algorithm": "HANDRAIL", "arms": ["today", "fresh", "bold"]},
         **{"baseline": "today", "baseline_mean": 0.04, "alpha": 0.2, "delta": 0.05},
-        "reward_range": [0, 1],
+        **{"reward_range": [0, 1], "window": 4, "default_reward": 0},
     }
     with real_edge(str(path)) as (url, key):
         api = httpx.Client(
@@ -111,8 +111,12 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             api.post("/v1/policies", json=made).raise_for_status()
             asked: dict[str, list[dict[str, str]]] = {"requests": [{}] * 5}
             answers = api.post("/v1/policies/front-page/decide", json=asked).json()["decisions"]
-            given = {"decision": answers[-1]["id"], "reward": 1}
+            name = answers[-1]["id"]
+            api.post(f"/v1/policies/front-page/decisions/{name}/played").raise_for_status()
+            given = {"decision": name, "reward": 1}
             api.post("/v1/policies/front-page/rewards", json=given).raise_for_status()
+            asked = {"requests": [{}] * 4}
+            api.post("/v1/policies/front-page/decide", json=asked).raise_for_status()
     return path
 
 
@@ -147,7 +151,7 @@ def test_the_commands(
     assert said.keys() == {"keys", "backup", "restore", "export", "import", "audit"}
     assert f"{variables['OLD']} is revoked" in said["keys"]
     (said_of_it,) = noted
-    assert said_of_it.endswith("... is event 7; 0 came after.")
+    assert said_of_it.endswith("... is event 12; 0 came after.")
     (shown,) = re.findall(r"^```text\n(== front-page\n.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     real, _, _ = said["audit"].partition("\n\n")
     assert without_moments(real) == without_moments(shown)

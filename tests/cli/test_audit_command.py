@@ -120,6 +120,15 @@ def test_a_tail_that_was_cut_off(database: Path, capfd: pytest.CaptureFixture[st
     assert (code, cut["policies"][0]["events"]) == (0, count - 3)  # nothing else can tell
     code, found = audit(database, capfd, "--head", head)
     assert (code, found["missing_heads"]) == (1, [head])
+    # Of one log it is that log's finding, and its statement says so.
+    name = cut["policies"][0]["policy"]
+    code, found = audit(database, capfd, "--head", head, "--policy", name)
+    assert (code, found["missing_heads"], found["policies"][0]["holds"]) == (1, [head], False)
+    assert found["policies"][0]["statement"]["absent_heads"] == 1
+    assert main(["audit", str(database), "--head", head, "--policy", name]) == 1
+    said = capfd.readouterr().out
+    assert "1 noted head that was asked for: none is that of an event here." in said
+    assert "Verdict: DOES NOT HOLD." in said
     earlier = cut["policies"][0]["head"]
     other = before["policies"][1]["head"]
     code, found = audit(database, capfd, "--head", earlier.upper(), "--head", other)

@@ -268,13 +268,16 @@ class Early(stats.rv_continuous):  # type: ignore[misc]
         stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5])),
         stats.rv_discrete(name="mine", values=([10, 20], [0.5, 0.5]))(),
         stats.poisson(-5),
+        stats.vonmises(4, loc=30),
+        stats.vonmises_line(4, loc=30),
+        stats.wrapcauchy(0.03, loc=30),
     ],
     ids=[
         *("unfrozen", "called norm", "called poisson", "cut off", "two", "custom"),
-        *("frozen custom", "impossible"),
+        *("frozen custom", "impossible", "angles", "angles on a line", "wrapped"),
     ],
 )
-def test_laws_that_could_not_be_saved_are_refused(law: Any) -> None:
+def test_laws_that_could_not_be_saved_or_are_not_drawn_from_are_refused(law: Any) -> None:
     with pytest.raises(InputError) as caught:
         gaps(checkpoint_gap=law)
     assert caught.value.field == "checkpoint_gap"

@@ -12,7 +12,7 @@ import pytest
 import handrail
 from handrail import InputError, Policy
 from handrail.bounds.kl import kl_interval
-from handrail.policies.notes import UNNAMED
+from handrail.policies.notes import FOR_WHOM, UNNAMED
 
 ALPHA, DELTA = 0.5, 0.1
 
@@ -312,6 +312,23 @@ def test_a_mean_without_a_name_says_whose_it_is_believed_to_be(told: Any) -> Non
     unnamed = make(baseline=None, baseline_mean=told)
     assert (UNNAMED in unnamed.notes) is (told is not None)
     assert UNNAMED not in make(baseline_mean=told).notes
+
+
+@pytest.mark.parametrize("told", [0.6, (0.5, 0.6), "learned", None])
+def test_one_mean_for_all_says_that_it_rests_on_whom_the_baseline_is_proposed_for(
+    told: Any,
+) -> None:
+    assert (FOR_WHOM in make(baseline_mean=told).notes) is (told is not None)
+
+
+@pytest.mark.parametrize("field", ["reward_range", "mean_range"])
+def test_ranges_that_are_too_short_are_refused_as_by_make_policy(field: str) -> None:
+    """Rewards of 1e17 + 9 and 1e17 + 16 are the same number."""
+    low = 1e17
+    told = {"reward_range": None, "noise": 8.0, "baseline_mean": low + 16.0, "cumulative": None}
+    with pytest.raises(InputError, match="too short for where it lies") as caught:
+        make(**{**told, field: (low, low + 16.0)})
+    assert caught.value.field == field
 
 
 def test_another_baseline_needs_its_own_mean() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import handrail
 from handrail import InputError, NoGuaranteeWarning, Policy
-from handrail.policies.notes import LINEAR
+from handrail.policies.notes import LINEAR, UNNAMED, UNNAMED_LEARNED
 from support import FEATURES, MEANS, SETTINGS, make, state
 
 CONTEXTS: dict[str, Any] = {"dim": 2, "alpha": 0.2, "delta": 0.1, "theta_bound": 1.0}
@@ -47,6 +47,23 @@ def test_what_voids_the_promise_warns_and_is_noted() -> None:
     assert [str(each.message) for each in caught] == policy.notes[:1]
 
 
+def test_spending_more_than_delta_is_noted() -> None:
+    for accounting in ("paper", "union"):
+        policy = make("CUCB2", "arms", accounting=accounting, delta=0.05)
+        said = any("more than delta" in note for note in policy.notes)
+        assert said is (accounting == "paper")
+
+
+@pytest.mark.parametrize(
+    ("told", "note"), [(0.4, UNNAMED), ((0.3, 0.4), UNNAMED), ("learned", UNNAMED_LEARNED)]
+)
+def test_contexts_without_a_named_baseline_say_who_names_it(told: Any, note: str) -> None:
+    """Each round does: what is promised is then no more than what its caller says."""
+    assert note in _contexts("LinHANDRAIL", baseline_mean=told).notes
+    named = _contexts("LinHANDRAIL", baseline_mean=told, baseline=0)
+    assert not {UNNAMED, UNNAMED_LEARNED} & {*named.notes}
+
+
 def _lesson(policy: Policy, **told: Any) -> int:
     """Say how many lessons a round of the baseline over contexts left."""
     if policy.algorithm.past == "oracle":
@@ -79,7 +96,10 @@ def test_one_mean_for_all_contexts_teaches_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", ["LinHANDRAIL", "LinHANDRAILT"])
 def test_who_learns_means_told_round_by_round_says_where_one_number_belongs(name: str) -> None:
     def says(policy: Policy) -> bool:
-        return any("belongs in make_policy(baseline_mean=...)" in note for note in policy.notes)
+        return any(
+            "one number for all contexts belongs into baseline_mean" in note
+            for note in policy.notes
+        )
 
     assert says(_contexts(name))
     assert not says(_contexts(name, baseline_mean=0.4))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail import InputError
-from handrail.service import commands
+from handrail.service import commands, outcomes
 from handrail.service.audit import Audit
 from handrail.service.definition import define
 from handrail.service.limits import Limits
@@ -192,6 +192,65 @@ def test_the_statement_of_a_guard_by_hand() -> None:
     assert "Required is 80 % of that, 2 at most, after every round." in text
     assert "1 decision not confirmed yet" in text
     assert "may fail with probability 0.1 at most" in text
+
+
+def test_what_rounds_to_come_add_is_not_stated_as_earned() -> None:
+    """Checkpoints every 1,000 rounds: nearly all of the margin is what the baseline will add."""
+    created = request("p", "HANDRAILT", "arms", alpha=0.2, baseline_mean=0.5, checkpoint_every=1000)
+    writer = Writer(MemoryStore(), created, seed=11)
+    writer.play(10)  # slack is alpha 0.3 (1,000 - 10) = 59, and no more than 4 is owed
+    statement = make_statement(audited(writer))
+    assert statement is not None
+    assert statement.margin is not None
+    assert statement.margin > 50.0  # of at most 10 that can have been earned
+    assert statement.margin_until == 1000
+    text = "\n".join(statement.sentences())
+    assert "so at least" not in text
+    assert "above what is required at round 1,000, if the baseline is played until then" in text
+    assert ", each at the checkpoint that was next." in text
+    writer.play(990)
+    statement = make_statement(audited(writer))
+    assert statement is not None
+    assert statement.margin_until is None
+    assert "so at least" in "\n".join(statement.sentences())
+
+
+def test_checkpoints_that_came_sooner_than_counted_on_are_stated() -> None:
+    """Of a law with mean 500 the first is counted on for round 400 or so; here it comes at 20."""
+    law = {"law": "poisson", "args": [500.0]}
+    created = request("p", "HANDRAILT", "arms", checkpoint_every=None, checkpoint_gap=law)
+    writer = Writer(MemoryStore(), created, seed=12)
+    came = []
+    for rounds in (20, 700):
+        writer.play(rounds).do(commands.report_checkpoint)
+        statement = make_statement(audited(writer))
+        assert statement is not None
+        said = [each for each in statement.assumptions if "when callers reported" in each]
+        came += [each.partition(";")[0] for each in said]
+    assert came == [
+        "1 checkpoint came when callers reported, 1 of them sooner than was counted on",
+        "2 checkpoints came when callers reported, 1 of them sooner than was counted on",
+    ]
+
+
+def test_a_round_in_which_somebody_chose_the_baseline_is_stated_as_one() -> None:
+    created = request("g", "GUARD", "guard", alpha=0.2, baseline_mean=0.5)
+    writer = Writer(MemoryStore(), created, seed=8)
+    with writer.store.writing() as log:
+        session = writer.session(log)
+        book = session.book("g")
+        for _ in range(5):
+            answer = commands.decide_all(session, book, [DecideRequest(proposal="new")])[0]
+        assert answer.event == "optimistic"
+        outcomes.fall_back(session, book, answer.id, "choice")
+        session.flush()
+    statement = make_statement(audited(writer))
+    assert statement is not None
+    assert (statement.baseline_rounds, statement.explored_rounds, statement.choices) == (4, 1, 1)
+    assert (
+        "The baseline was played in 5 of them (1 was decided otherwise and reported so, 1 of them "
+        "by choice), another action in 0."
+    ) in statement.sentences()
 
 
 def test_the_statement_of_a_policy_that_promises_nothing() -> None:

@@ -152,8 +152,10 @@ def _print(reviewed: Reviewed) -> None:
 
 
 def _conclude(review: Review) -> None:
-    for head in review.missing:
-        print(f"WRONG: no event has the noted head {head}: the log was cut off or replaced")
+    from handrail.service.review import no_event
+
+    for head in review.missing if review.several else ():  # of one log it is a finding
+        print(f"WRONG: {no_event(head)}")
     for name in review.gone:
         print(f"WRONG: heads of {name!r} were noted, and there is no such policy")
     for number in review.ownerless:

@@ -35,9 +35,9 @@ def identify(decision: Decision | Identity | str, policy: str) -> Identity:
 
 
 def settled(identity: Identity) -> InputError:
-    """Return the error for a decision whose reward is known."""
+    """Return the error for a decision of which nothing more can be said."""
     return InputError(
         "decision",
         f"round {identity.round} is settled already",
-        "give one reward per decision, and none after close()",
+        "give one reward per decision, and none after close() or fall_back()",
     )

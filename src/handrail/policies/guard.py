@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handrail.policies.catalogue import algorithm
+from handrail.policies.make import make_policy
 from handrail.policies.names import Action
 from handrail.policies.policy import Policy
 
@@ -147,4 +147,4 @@ def guard(
     """
     given: dict[str, Any] = dict(locals())
     scheduled = any(each is not None for each in (checkpoint_every, checkpoints, checkpoint_gap))
-    return Policy(algorithm("GUARD-T" if scheduled else "GUARD"), given)
+    return make_policy("GUARD-T" if scheduled else "GUARD", **given)

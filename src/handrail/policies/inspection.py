@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from handrail.conservative.baseline import FROM_MEANS
 from handrail.policies.policy import Policy
 
 __all__ = ["accounts", "estimates", "theta"]
@@ -54,8 +55,9 @@ def estimates(policy: Policy) -> list[dict[str, Any]] | None:
     -------
     list of dict or None
         Of each arm: `plays`, `rewards` (how many came), `mean`, `lower`, `upper`, `retired`. The
-        agreed baseline's plays are all of S_b. With `confirm`, other plays are those rewarded. A
-        bound that there is not yet is None. None where actions change every round.
+        agreed baseline's plays are all of S_b; its mean is the one that was told, if that teaches.
+        With `confirm`, other plays are those rewarded. A bound that there is not yet is None. None
+        where actions change every round.
     """
     with policy._lock:
         state = policy._state
@@ -88,6 +90,8 @@ def estimates(policy: Policy) -> list[dict[str, Any]] | None:
                 "retired": retired,
             }
         )
+        if twin.settings.lessons == FROM_MEANS and arm == twin.settings.baseline:
+            result[-1]["rewards"] = 0  # what the model learned of it is the mean that was told
     return result
 
 

@@ -19,7 +19,7 @@ from handrail.records import Floats, Record
 __all__ = ["linear_bounds"]
 
 _STEEPEST: Final = 1e8
-"""Largest D^2 / lambda: far beyond it rounding in V^-1 makes widths vanish."""
+"""Largest D^2 / lambda for which widths are shown to be exact (`benchmarks precision`)."""
 
 
 def linear_bounds(

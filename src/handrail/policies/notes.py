@@ -14,7 +14,15 @@ from handrail.errors import NoGuaranteeWarning
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import one_for_all, spent_on
 
-__all__ = ["LINEAR", "UNNAMED", "Note", "promise_notes", "warn_of_void"]
+__all__ = [
+    "FOR_WHOM",
+    "LINEAR",
+    "UNNAMED",
+    "UNNAMED_LEARNED",
+    "Note",
+    "promise_notes",
+    "warn_of_void",
+]
 
 LINEAR: Final = (
     "The certificate rests on a linear model: if means are not linear in the features, nothing is "
@@ -25,6 +33,16 @@ LINEAR: Final = (
 UNNAMED: Final = (
     "No baseline is named: whichever action a round names as its baseline is believed to have the "
     "mean that was agreed on."
+)
+
+FOR_WHOM: Final = (
+    "One mean stands for all rounds of the baseline, also for those in which it is the proposal: "
+    "for whom it is proposed is believed not to matter. Where it does, tell each round's own mean, "
+    "or propose policies in place of actions."
+)
+
+UNNAMED_LEARNED: Final = (
+    "No baseline is named: the promise is one towards whichever action each round names."
 )
 
 
@@ -63,26 +81,38 @@ def promise_notes(
             notes.append(
                 Note(
                     "Baseline rounds teach the model the baseline's known mean, which has to be "
-                    "linear in its features like every other; learn_baseline=False does without."
+                    "linear in its features like every other; with learn_baseline false they do "
+                    "not."
                 )
             )
             if given["dim"] is not None and given["baseline_mean"] is None:
                 notes.append(
                     Note(
-                        "A mean told to decide() is learned as that of the round's context; one "
-                        "number for all contexts belongs in make_policy(baseline_mean=...), which "
-                        "by default is not learned from."
+                        "A mean that is told with a round is learned as that of its context; one "
+                        "number for all contexts belongs into baseline_mean when the policy is "
+                        "made, which by default is not learned from."
                     )
                 )
     told = given["baseline_mean"] is not None
-    if algorithm.estimator == "none" and told and given["baseline"] is None:
-        notes.append(Note(UNNAMED))
+    if failure is not None and failure > float(given["delta"]) * (1.0 + 1e-9):
+        notes.append(
+            Note(
+                f"accounting {given['accounting']!r} spends {failure:.3g} in all, more than delta: "
+                "the promise may fail with that probability; 'union' keeps to delta."
+            )
+        )
+    if algorithm.estimator == "none" and told:
+        notes.append(Note(FOR_WHOM))
+    if told and given["baseline"] is None:
+        # A guard learns one mean, a linear model that of the features of whichever is named.
+        modelled = isinstance(given["baseline_mean"], str) and algorithm.estimator == "linear"
+        notes.append(Note(UNNAMED_LEARNED if modelled else UNNAMED))
     if one_for_all(given) and lessons != FROM_REWARDS:
         notes.append(
             Note(
                 "One number or interval is given for the baseline's mean in every context: in a "
                 "context whose mean is another, rounds of the baseline are credited with what they "
-                "did not earn; tell each round's mean to decide()."
+                "did not earn; tell each round's own mean."
             )
         )
     return (*notes, *_missing(algorithm, given, bool(spent), edition), *_lost(given, edition))
@@ -98,8 +128,8 @@ def _missing(
     if default is not None:
         return [
             Note(
-                "default_reward without window: the default counts only where close() gives a "
-                "decision up, and rewards that come are used at once, so "
+                "default_reward without window: the default counts only where a "
+                "decision is given up, and rewards that come are used at once, so "
                 f"{algorithm.name} keeps its promise only if neither whether a reward comes nor "
                 "when has to do with the reward; declare a window too",
                 voids=True,

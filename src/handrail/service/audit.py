@@ -29,10 +29,20 @@ from typing import Any, Final
 import msgspec
 
 from handrail._version import __version__
+from handrail.conservative.schedule import awaited_checkpoint
 from handrail.errors import InputError
 from handrail.service.book import Book
 from handrail.service.chain import START, link
-from handrail.service.events import UPGRADE, Decided, Event, LaterKind, kind, read, round_of
+from handrail.service.events import (
+    UPGRADE,
+    Checkpoint,
+    Decided,
+    Event,
+    LaterKind,
+    kind,
+    read,
+    round_of,
+)
 from handrail.service.limits import Limits
 from handrail.service.overrides import overridden
 from handrail.service.plausible import check_created, check_event
@@ -119,6 +129,12 @@ class Audit:
         Whether it is the last of all.
     least_margin : float or None
         The least margin of any action other than the baseline, as computed here.
+    awaited : int
+        The first round from the last one decided on at which the promise may be checked.
+    checkpoints, early : int
+        How many checkpoints were reported, and how many of them came before they were awaited.
+    held : int
+        Rounds in which the baseline was held, in shadow or paused mode.
     overrides : Counter
         How many rounds overrode what was agreed, by the field.
     release : str or None
@@ -145,6 +161,10 @@ class Audit:
     folded: int = 0
     whole: bool = True
     least_margin: float | None = None
+    awaited: int = 0
+    checkpoints: int = 0
+    early: int = 0
+    held: int = 0
     overrides: Counter[str] = field(default_factory=Counter)
     release: str | None = None
 
@@ -268,8 +288,14 @@ class Audit:
         check_event(self.book, event, self.limits)
         if isinstance(event, Decided):
             self._examine(seq, self.book, event)
+            self.held += event.mode != "live"
+        if isinstance(event, Checkpoint):
+            self.checkpoints += 1
+            self.early += _awaited(self.book) > self.tally.rounds
         self.tally.take(event)
         self.book.apply(event)
+        if isinstance(event, Decided):
+            self.awaited = _awaited(self.book)
 
     def _examine(self, seq: int, book: Book, event: Decided) -> None:
         """Compare a decision with what it had to be."""
@@ -355,6 +381,13 @@ class Audit:
 
 def _differs(name: str, event: Decided, said: float | None, due: float | None) -> str:
     return f"round {event.round}: the {name} is {said}, it had to be {due}"
+
+
+def _awaited(book: Book) -> int:
+    """Return the first round from the last one decided on before which nothing is checked."""
+    model = book.policy._state.model
+    ledger = model.ledger[0]
+    return int(awaited_checkpoint(model.rules[0], ledger, int(ledger["rounds"])))
 
 
 def _tally(book: Book) -> Tally:

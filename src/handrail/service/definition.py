@@ -12,6 +12,7 @@ import msgspec
 from handrail.errors import InputError, NoGuaranteeWarning, shown
 from handrail.policies.defaults import resolved_parameters
 from handrail.policies.make import make_policy, remake_policy
+from handrail.policies.notes import UNNAMED, UNNAMED_LEARNED
 from handrail.policies.policy import Policy
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, CreateRequest
@@ -180,6 +181,8 @@ def leave(policy: Policy, definition: dict[str, Any]) -> list[str]:
 def notes_of(policy: Policy, definition: dict[str, Any]) -> list[str]:
     """Return what voids a policy's promise, or what it rests on."""
     notes = policy.notes
+    if definition["parameters"].get("baseline") is not None:  # also a name, unknown to the policy
+        notes = [note for note in notes if note not in (UNNAMED, UNNAMED_LEARNED)]
     fields = leave(policy, definition)
     if fields and policy.algorithm.conservative:
         why = "log version 1's rule" if definition.get("may_override") is None else "may_override"

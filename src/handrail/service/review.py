@@ -16,7 +16,7 @@ from handrail.service.sources import Source
 from handrail.service.statement import Statement, make_statement
 from handrail.service.store.protocol import HeadRow
 
-__all__ = ["Review", "Reviewed", "check_heads", "review"]
+__all__ = ["Review", "Reviewed", "check_heads", "no_event", "review"]
 
 _HASH: Final = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -104,6 +104,10 @@ class Review:
             )
             head = self._source.head(name)
             audit.run(self._source.rows(name, None if head is None else head[0]), head)
+            if not self.several:  # else a hash may be of any of them
+                for noted in self._heads:
+                    if noted not in audit.met:
+                        audit.found(None, no_event(noted.hex()))
             self._name_fork(audit)
             self.seconds += time.perf_counter() - started
             self.events += audit.events
@@ -125,6 +129,11 @@ class Review:
                 audit.found(row.seq, f"it follows event {before} of {name!r}, whose event it is")
 
     @property
+    def several(self) -> bool:
+        """Whether more than one log is looked at."""
+        return len(self._names) > 1
+
+    @property
     def missing(self) -> list[str]:
         """The noted hashes that no event has: ask after all logs were looked at."""
         return [head.hex() for head in self._heads if head not in self._met]
@@ -133,6 +142,11 @@ class Review:
     def holds(self) -> bool:
         """Whether nothing is wrong: likewise."""
         return not (self.wrong or self.missing or self.gone or self.ownerless)
+
+
+def no_event(head: str) -> str:
+    """Say of a noted hash that it was not met."""
+    return f"no event has the noted head {head}: the log was cut off or replaced"
 
 
 def _own(source: Source) -> list[HeadRow]:

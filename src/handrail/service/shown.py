@@ -116,7 +116,8 @@ class BudgetView(Served):
     promised : float
         What unconfirmed decisions count until their rewards come.
     margin : float or None
-        The certified margin of the latest round.
+        The certified margin of the latest round; with checkpoints it is that at the next one, if
+        the baseline is played until then.
     points : list
         The margin over time.
     """

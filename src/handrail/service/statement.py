@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from handrail.service.audit import Audit
 from handrail.service.book import Book
 from handrail.service.definition import leave
 
 __all__ = ["Statement", "make_statement"]
+
+_EVERY_ROUND: Final = "after every round"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class Statement:
         What unconfirmed rounds count until their rewards come, those given up included.
     margin : float or None
         What was certified above the requirement at the last decision.
+    margin_until : int or None
+        The round at which that is, if the baseline is played until then and nothing is checked
+        before; None where it is the last one decided.
     least_margin : float or None
         The least margin of any action that was not the baseline.
     low : float
@@ -68,6 +72,8 @@ class Statement:
         With how many noted heads the log was compared, and the last event that was as noted.
     unreached_heads : int
         How many more were noted, of events after the last one that was read.
+    absent_heads : int
+        How many hashes were asked for that are of no event here.
     assumptions : list of str
         What all of it rests on.
     """
@@ -93,6 +99,7 @@ class Statement:
     rewards: float
     promised: float
     margin: float | None
+    margin_until: int | None
     least_margin: float | None
     low: float
     checked: str
@@ -102,6 +109,7 @@ class Statement:
     compared_heads: int
     compared_until: int
     unreached_heads: int
+    absent_heads: int
     assumptions: list[str]
 
     @property
@@ -117,10 +125,12 @@ class Statement:
         """Return the statement, one sentence or two an entry."""
         whose = f"{self.policy} ({self.algorithm}, {self.mode})"
         rounds = _count(self.rounds, "round")
-        held = f"{self.baseline_rounds:,} of them{self._fell_back()}"
+        # Rounds in which somebody chose the baseline are counted with those of other actions.
+        held = f"{self.baseline_rounds + self.choices:,} of them{self._fell_back()}"
+        explored = self.explored_rounds - self.choices
         said = [
             f"{whose} decided {rounds} from {self.begin} to {self.end}.",
-            f"The baseline was played in {held}, another action in {self.explored_rounds:,}.",
+            f"The baseline was played in {held}, another action in {explored:,}.",
         ]
         if self.low != 0.0:
             said.append(f"All amounts are reward above {_amount(self.low)}.")
@@ -134,6 +144,10 @@ class Statement:
         )
         said += [f"Assumed: {each}" for each in self.assumptions]
         said.append(self._compared())
+        if self.absent_heads:
+            were = "was" if self.absent_heads == 1 else "were"
+            absent = _count(self.absent_heads, "noted head")
+            said.append(f"{absent} that {were} asked for: none is that of an event here.")
         return said
 
     def _compared(self) -> str:
@@ -163,14 +177,20 @@ class Statement:
         ]
         if self.margin is not None:
             above = f"Certified at the last decision: {_amount(self.margin)} above what is required"
-            if low == high:
-                said.append(f"{above}, so at least {_amount(self.required + self.margin)}.")
-            else:
-                said.append(f"{above}, wherever the baseline's mean lies.")
+            if self.margin_until is not None:
+                # Most of it may be what rounds to come add: nothing that was earned so far.
+                above += (
+                    f" at round {self.margin_until:,}, if the baseline is played until then"
+                    " (nothing is checked before)"
+                )
+            elif low == high:
+                above += f", so at least {_amount(self.required + self.margin)}"
+            said.append(above + ("." if low == high else ", wherever the baseline's mean lies."))
         if self.least_margin is not None:
+            when = "" if self.checked == _EVERY_ROUND else ", each at the checkpoint that was next"
             said.append(
                 f"No action but the baseline was played with a certified margin below "
-                f"{_amount(max(self.least_margin, 0.0))}."
+                f"{_amount(max(self.least_margin, 0.0))}{when}."
             )
         said.append(
             f"The promise may fail with probability {_amount(self.failure_probability or 0.0)} at "
@@ -244,6 +264,7 @@ def make_statement(audit: Audit) -> Statement | None:
         rewards=tally.reward.value * scale,
         promised=(tally.promised.value + tally.waived.value) * scale,
         margin=book.margin,
+        margin_until=audit.awaited if audit.awaited > tally.rounds else None,
         least_margin=audit.least_margin,
         low=book.units.low,
         checked=_checked(book),
@@ -253,7 +274,8 @@ def make_statement(audit: Audit) -> Statement | None:
         compared_heads=audit.compared,
         compared_until=audit.agreed,
         unreached_heads=audit.unreached,
-        assumptions=[*_assumptions(book, audit.overrides), *_release(audit)],
+        absent_heads=len(audit.heads) - len(audit.met),
+        assumptions=[*_assumptions(book, audit), *_release(audit)],
     )
 
 
@@ -266,14 +288,14 @@ def _release(audit: Audit) -> list[str]:
 
 def _checked(book: Book) -> str:
     if book.algorithm.schedule != "checkpoints":
-        return "after every round"
+        return _EVERY_ROUND
     given = book.policy.parameters
     if "checkpoint_every" in given:
         return f"after every {given['checkpoint_every']} rounds"
     return "at the agreed checkpoints"
 
 
-def _assumptions(book: Book, overrides: Counter[str]) -> list[str]:
+def _assumptions(book: Book, audit: Audit) -> list[str]:
     given = book.policy.parameters
     units = book.units
     rests = []
@@ -281,6 +303,7 @@ def _assumptions(book: Book, overrides: Counter[str]) -> list[str]:
         rests.append(f"rewards lie in [{_amount(units.low)}, {_amount(units.high)}].")
     else:
         rests.append(f"the noise of rewards is sub-Gaussian with constant {given['noise']:g}.")
+        rests.append(f"means lie in [{_amount(units.low)}, {_amount(units.high)}].")
     model = {
         "means": "each arm has one mean reward that does not change.",
         "linear": "the mean reward is linear in the features, within the agreed bounds.",
@@ -288,17 +311,58 @@ def _assumptions(book: Book, overrides: Counter[str]) -> list[str]:
     }
     rests.append(model[book.algorithm.estimator])
     if book.conservative:
-        rests.append(_baseline(given.get("baseline_mean"), overrides["baseline_mean"]))
-        if overrides["baseline"]:
-            told = _count(overrides["baseline"], "round")
-            rests.append(f"{told} overrode the agreed baseline, as told by callers.")
+        rests += _of_the_baseline(book, audit)
+        rests += _of_checkpoints(book, audit)
     if book.algorithm.past == "oracle":
         rests.append("the true means are those that were given.")
-    default = given.get("default_reward")
+    window, default = given.get("window"), given.get("default_reward")
+    if window is None:
+        rests.append(
+            "given all that was known when it came, the mean of each reward was that of its action."
+        )
     if default is not None:
         rests.append(f"rewards that never came were {default:g}.")
     rests.append("callers played what they were answered, or the baseline.")
     return rests + [f"{each[0].lower()}{each[1:]}" for each in book.notes]
+
+
+def _of_the_baseline(book: Book, audit: Audit) -> list[str]:
+    given, overrides = book.policy.parameters, audit.overrides
+    rests = [_baseline(given.get("baseline_mean"), overrides["baseline_mean"])]
+    if "baseline_delta" in given:
+        wrong = f"{given['baseline_delta']:g}"
+        rests.append(f"that interval is wrong with probability {wrong} at most, which is paid for.")
+    if overrides["baseline"]:
+        told = _count(overrides["baseline"], "round")
+        rests.append(f"{told} overrode the agreed baseline, as told by callers.")
+    if "window" in given and not isinstance(given.get("baseline_mean"), str):
+        window = _count(given["window"], "round")
+        rests.append(f"the baseline's mean was measured in the same window of {window}.")
+    if audit.held and "baseline_mean" in given:
+        held = _count(audit.held, "round")
+        rests.append(f"{held} held in shadow or paused mode did not depend on the user.")
+    return rests
+
+
+def _of_checkpoints(book: Book, audit: Audit) -> list[str]:
+    given = book.policy.parameters
+    if book.algorithm.schedule != "checkpoints":
+        return []
+    lower = book.units.outward(book.policy._settings.baseline_lower)
+    rests = [f"the baseline's mean will not be below {_amount(lower)} in any round to come."]
+    gap = given.get("checkpoint_gap")
+    if gap is None:
+        return rests
+    came = f"{_count(audit.checkpoints, 'checkpoint')} came when callers reported"
+    if isinstance(gap, int):
+        rests.append(f"{came}; all come at least {_count(gap, 'round')} apart.")
+        return rests
+    early = f"{audit.early:,} of them sooner than was counted on" if audit.early else "none early"
+    rests.append(
+        f"{came}, {early}; gaps have the agreed law and do not depend on what is played, so that "
+        "any comes sooner than is counted on with the probability that was set aside of delta."
+    )
+    return rests
 
 
 def _baseline(known: Any, told: int) -> str:
