@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -123,6 +124,13 @@ def _serving(
         loops[0].call_soon_threadsafe(over.set)
         thread.join(30)
         assert not thread.is_alive()
+
+
+def wait_until_alone(client: httpx.Client) -> None:
+    """Wait until all other connections are gone."""
+    deadline = time.monotonic() + 60
+    while "handrail_connections 1.0" not in client.get("/metrics").text:
+        assert time.monotonic() < deadline
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from edge import Edge, at_the_edge
+from edge import Edge, at_the_edge, wait_until_alone
 from fake_desk import FakeDesk, a_log
 from handrail.service.http.protocol import _PIPELINED, _SURPLUS
 from handrail.service.limits import Limits
@@ -432,6 +432,5 @@ def test_a_client_that_does_not_read() -> None:
         connection.sendall(b"GET /v1/policies/a/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(1) == b"H"  # it is there, and then it is not
         with slow.client(None) as client:
-            while "handrail_connections 1.0" not in client.get("/metrics").text:
-                pass
+            wait_until_alone(client)
         assert not everything(connection).endswith(b"0\r\n\r\n")
