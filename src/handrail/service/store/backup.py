@@ -20,6 +20,7 @@ from handrail.service.store.sqlite_file import (
     UNMARK,
     check_file,
     check_only_name,
+    check_orphans,
     connect,
     copy_to,
     version,
@@ -104,6 +105,7 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         check_only_name(target)
     lock = ServerLock(target)
     try:
+        check_orphans(target)
         for left in parts(target):  # by a restore that was killed: nobody else has the lock
             _remove_beside(left)
             left.unlink(missing_ok=True)

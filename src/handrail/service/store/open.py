@@ -18,6 +18,7 @@ from handrail.service.store.sqlite_errors import judge
 from handrail.service.store.sqlite_file import (
     check_file,
     check_only_name,
+    check_orphans,
     check_rescued,
     connect,
     make_file,
@@ -134,6 +135,7 @@ def _open_sqlite(path: Path, given: Path, exclusive: bool, create: bool) -> Sqli
         raise InputError(
             "sqlite3", f"is of version {sqlite3.sqlite_version}, not 3.37", "use a newer Python"
         )
+    check_orphans(path, given)
     if not path.exists():
         if not create:
             raise InputError("database", f"{path} does not exist", "name one that does")

@@ -28,6 +28,7 @@ __all__ = [
     "bare",
     "check_file",
     "check_only_name",
+    "check_orphans",
     "check_rescued",
     "connect",
     "copy_to",
@@ -95,6 +96,32 @@ def check_rescued(path: Path, given: Path) -> None:
                 f"{found[0]} holds what a server had when {name} was swapped under it",
                 "handrail restore puts it back; then, or if it is not wanted, move it elsewhere",
             )
+
+
+def check_orphans(path: Path, given: Path | None = None) -> None:
+    """Refuse to go on beside a write-ahead log or a journal whose file is gone.
+
+    SQLite removes it when it makes a file of that name, or takes it for that of the file which is
+    put there. What was answered last may be in it only. Beside a link, which it never is, it was
+    left when the file was moved to where the link leads.
+    """
+    names = [path]
+    if given is not None and given.is_symlink():
+        names.append(Path(os.path.realpath(given.parent), given.name))
+    for name in names:
+        for ending in ("-wal", "-journal"):
+            left = name.with_name(f"{name.name}{ending}")
+            try:
+                holds = left.stat().st_size > 0
+            except OSError:
+                continue
+            # In this order: who has just made the file may have written to it.
+            if holds and (name.is_symlink() or not name.exists()):
+                raise InputError(
+                    "database",
+                    f"{left} is left of a file that is gone, and may hold what was answered last",
+                    "put that file back beside it, or, if it is not wanted, move it elsewhere",
+                )
 
 
 def keep_away(note: Path, reason: str) -> None:
