@@ -358,3 +358,20 @@ def test_more_events_than_are_sent_at_once(url: str) -> None:
             writer.append(policy, rows[100:])
         with store.reading() as reader:
             assert reader.events(policy) == rows
+
+
+def test_rows_of_policies_and_places_that_none_has(url: str) -> None:
+    """Numbers at the ends of what a column can hold."""
+    first, last = -(2**63), 2**63 - 1
+    with opened(url) as store:
+        policy = add(store, "news", 3)
+        strays = [first, -1, 0, last]
+        with store.writing() as writer:
+            for number in strays:
+                writer.append(number, [chain(1, 1)[0]._replace(seq=last)])
+        with store.reading() as reader:
+            assert reader.ownerless() == strays
+            assert [row.seq for row in reader.events(last)] == [last]
+            assert reader.events(last, last) == []
+            assert reader.events(policy, last) == []
+            assert reader.since(policy, last, 10) == []

@@ -64,16 +64,22 @@ class DatabaseSource:
 
     def __init__(self, store: View) -> None:
         self._store = store
+        self._numbers: dict[str, int] = {}
 
     def policies(self) -> list[str]:
         """Return the names of the policies."""
-        names: list[str] = []
+        self._numbers = {}
+        last = ""
         while True:
             with self._store.reading() as reader:
-                page = reader.policies(names[-1] if names else "", _PAGE)
-            if not page:
-                return names
-            names.extend(row.name for row in page)
+                page = reader.policies(last, _PAGE)
+            # A name with a flipped bit may be no text: as it is read it lies before what is stored,
+            # and comes again.
+            new = {row.name: row.number for row in page if row.name > last}
+            if not new:
+                return list(self._numbers)
+            self._numbers |= new
+            last = max(new)
 
     def head(self, policy: str) -> tuple[int, bytes]:
         """Return the last event's number and hash."""
@@ -122,6 +128,8 @@ class DatabaseSource:
         self._store.close()
 
     def _number(self, policy: str) -> int:
+        if policy in self._numbers:  # also one that is not found by its name any more
+            return self._numbers[policy]
         with self._store.reading() as reader:
             found = reader.find(policy)
         if found is None:

@@ -21,6 +21,8 @@ from handrail.service.store.protocol import (
 __all__ = ["PAGE_BITS", "SqliteReader", "SqliteWriter", "text_of"]
 
 _SEQS: Final = (1 << SEQ_BITS) - 1
+_POLICIES: Final = 1 << (63 - SEQ_BITS)
+"""More policies than there can be: with a larger number, which is rotten, none has an id."""
 # A flipped bit in a row's header makes another type of a value, whatever the table says of types.
 # What is no bytes is read as none, and fits no hash; text need not be UTF-8, and is not decoded.
 _HASH: Final = "iif(typeof(hash) = 'blob', hash, x'')"
@@ -31,16 +33,21 @@ _THERE: Final = """
 """
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
-# From the first event of one policy to the first one of the next, not over all events.
+_NAMED: Final = "typeof(name) = 'text'"
+"""A policy whose name is none any more is not found by any: its events are of no policy."""
+# From the first event of one policy to the first one of the next, not over all events. After the
+# last id of a number, not from the first one of the next: that number may be more than ids hold.
 _OWNERLESS: Final = f"""
     WITH RECURSIVE found(number) AS (
         SELECT min(id) >> {SEQ_BITS} FROM events
         UNION ALL
-        SELECT (SELECT min(id) FROM events WHERE id >= (number + 1) << {SEQ_BITS}) >> {SEQ_BITS}
-        FROM found WHERE number IS NOT NULL
+        SELECT (
+            SELECT min(id) >> {SEQ_BITS} FROM events WHERE id > (number << {SEQ_BITS} | {_SEQS})
+        ) FROM found WHERE number IS NOT NULL
     )
     SELECT number FROM found
-    WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM policies) ORDER BY number
+    WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM policies WHERE {_NAMED})
+    ORDER BY number
 """
 PAGE_BITS: Final = 12
 _OVERHEAD: Final = 100
@@ -55,6 +62,14 @@ def _insertion(events: int, befores: int) -> str:
         there = " AND ".join([_THERE] * befores)
         values = f"SELECT * FROM ({values}) WHERE {there}"
     return f"INSERT INTO events (id, round, body, hash) {values}"
+
+
+def _ids(policy: int, after: int = 0) -> tuple[int, int]:
+    """Return the id after which a policy's events are, and the last one that they may have."""
+    if not -_POLICIES <= policy < _POLICIES:
+        return 0, 0
+    first = policy << SEQ_BITS
+    return first + min(after, _SEQS), first + _SEQS
 
 
 def text_of(stored: bytes) -> str:
@@ -72,7 +87,7 @@ class SqliteReader:
     def policies(self, after: str = "", limit: int = 1_000_000) -> list[PolicyRow]:
         """Return policies in the order of their names, those after a name."""
         found = self._connection.execute(
-            "SELECT number, name FROM policies WHERE name > ? ORDER BY name LIMIT ?",
+            f"SELECT number, name FROM policies WHERE name > ? AND {_NAMED} ORDER BY name LIMIT ?",
             (after, limit),
         )
         return list(map(PolicyRow._make, found))
@@ -86,10 +101,9 @@ class SqliteReader:
 
     def events(self, policy: int, after: int = 0, limit: int = 1_000_000) -> list[Row]:
         """Return a policy's events in order, those after a seq."""
-        first = policy << SEQ_BITS
         found = self._connection.execute(
             f"SELECT {_ROW} FROM events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-            (first + after, first + _SEQS, limit),
+            (*_ids(policy, after), limit),
         )
         return list(map(Row._make, found))
 
@@ -110,16 +124,14 @@ class SqliteReader:
 
     def head(self, policy: int) -> Row | None:
         """Return the last event."""
-        first = policy << SEQ_BITS
-        return self._row("id > ? AND id <= ? ORDER BY id DESC LIMIT 1", first, first + _SEQS)
+        return self._row("id > ? AND id <= ? ORDER BY id DESC LIMIT 1", *_ids(policy))
 
     def snapshots(self, policy: int) -> list[SnapshotRow]:
         """Return what snapshots there are, the newest first."""
-        first = policy << SEQ_BITS
         found = self._connection.execute(
             f"SELECT seq, {_HASH}, {_BODY} FROM snapshots WHERE id > ? AND id <= ? "
             "ORDER BY id DESC",
-            (first, first + _SEQS),
+            _ids(policy),
         )
         return list(map(SnapshotRow._make, found))
 
@@ -141,7 +153,7 @@ class SqliteReader:
         for policy, seq, hash_ in heads:
             if not (isinstance(policy, str) and isinstance(seq, int) and isinstance(hash_, bytes)):
                 raise _no_heads("it holds values of another type")
-            if seq < 1 or len(hash_) != 32:
+            if not 0 < seq <= _SEQS or len(hash_) != 32:
                 raise _no_heads(f"event {seq} of {policy!r} with a hash of {len(hash_)} bytes")
         return heads
 
@@ -262,8 +274,11 @@ class SqliteWriter(SqliteReader):
         """Add a policy; None if there is one of this name."""
         self.begin()
         found = self._connection.execute(
-            "INSERT INTO policies (name) VALUES (?) ON CONFLICT DO NOTHING RETURNING number, name",
-            (name,),
+            # Not after a rotten number, for whose next one there are no ids.
+            "INSERT INTO policies (number, name) SELECT coalesce(max(number), 0) + 1, ? "
+            "FROM policies WHERE number BETWEEN 0 AND ? "
+            "ON CONFLICT DO NOTHING RETURNING number, name",
+            (name, _POLICIES - 2),
         ).fetchall()
         self.pages += 3
         return PolicyRow._make(found[0]) if found else None
