@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from handrail.policies.identity import decision_id, parse_id
+from handrail.policies.outcomes import Because
 from handrail.service.audit import Audit
 from handrail.service.desk import Desk
 from handrail.service.messages import (
@@ -57,6 +58,16 @@ async def reward(desk: Desk, decision: str, value: float) -> str:
     (answer,) = await desk.rewards("shop", [given], batch=True)
     assert answer.decision == decision
     return answer.status
+
+
+async def decide_keyed(desk: Desk) -> tuple[Answer, str]:
+    """Decide until an arm is played; return also what names the round by its key."""
+    for number in range(20):
+        key = f"round-{number}"
+        (answer,) = await desk.decide("shop", [DecideRequest(idempotency_key=key)])
+        if answer.event != "baseline":
+            return answer, f"key:{key}"
+    raise AssertionError("no arm was ever played")
 
 
 def test_a_reward_once_again_and_another() -> None:
@@ -198,15 +209,61 @@ def test_an_archived_policy_takes_nothing_in() -> None:
 
 def test_a_fallback_by_the_key_of_its_decision() -> None:
     async def script(desk: Desk) -> None:
-        for number in range(20):
-            request = DecideRequest(idempotency_key=f"round-{number}")
-            (answer,) = await desk.decide("shop", [request])
-            if answer.event != "baseline":
-                break
-        said = await desk.fallback("shop", f"key:round-{number}")
+        answer, named = await decide_keyed(desk)
+        said = await desk.fallback("shop", named)
         assert (said.status, said.decision) == ("baseline", answer.id)
 
     served(script)
+
+
+def test_no_answer_by_key_does_not_undo_what_was_said_to_be_played() -> None:
+    """Who got no answer cannot know that somebody else got it, under the same key, and played it.
+
+    Turned into a baseline round it would be credited what the baseline earns.
+    """
+
+    async def script(desk: Desk) -> None:
+        answer, named = await decide_keyed(desk)
+        assert (await desk.played("shop", answer.id)).status == "played"
+        before = await desk.events("shop", 0, 1_000)
+        for _ in range(2):
+            with pytest.raises(Problem) as caught:
+                await desk.fallback("shop", named, "no-answer")
+            assert (caught.value.status, caught.value.field) == (409, "decision")
+        assert await desk.events("shop", 0, 1_000) == before
+        assert (await desk.played("shop", answer.id)).status == "played"
+        assert await reward(desk, answer.id, 0.5) == "waiting"
+
+    served(script, window=40, default_reward=0.0)
+
+
+@pytest.mark.parametrize("because", ["no-answer", "choice"])
+def test_who_knows_the_id_may_take_back_that_it_was_played(because: Because) -> None:
+    """The client says so for every answer that it hands out, before its caller knows better."""
+
+    async def script(desk: Desk) -> None:
+        answer, named = await decide_keyed(desk)
+        assert (await desk.played("shop", answer.id)).status == "played"
+        said = await desk.fallback("shop", answer.id, because)
+        assert said.status == ("choice" if because == "choice" else "baseline")
+        # Known already: no contradiction, although word that it was played came before.
+        assert (await desk.fallback("shop", named, because)).status == said.status
+
+    served(script, window=40, default_reward=0.0)
+
+
+def test_what_is_unsaid_settled_or_the_baseline_is_answered_by_key_as_by_id() -> None:
+    async def script(desk: Desk) -> None:
+        answer, named = await decide_keyed(desk)
+        assert (await desk.played("shop", answer.id)).status == "played"
+        for _ in range(4):
+            await desk.decide("shop", [DecideRequest()])
+        assert (await desk.fallback("shop", named)).status == "late"
+        await desk.change_mode("shop", ModeRequest(mode="paused"))
+        await desk.decide("shop", [DecideRequest(idempotency_key="held")])
+        assert (await desk.fallback("shop", "key:held")).status == "ignored"
+
+    served(script, window=4, default_reward=0.0)
 
 
 def test_fallbacks_after_the_window() -> None:

@@ -149,8 +149,9 @@ def fall_back(
 ) -> FallbackAnswer:
     """Take in that the caller played the baseline after all; `key:...` names a decision by key."""
     active(book)
+    unanswered = decision.startswith("key:") and because == "no-answer"
     decision = _keyed(session, book, decision)
-    status = _fall_back(session, book, parse_id(decision), because)
+    status = _fall_back(session, book, parse_id(decision), because, unanswered)
     said = {
         "baseline": "The round counts as a baseline round.",
         "choice": "The round earns what the baseline earned in it; report that as its reward.",
@@ -161,8 +162,9 @@ def fall_back(
 
 
 def _fall_back(
-    session: Session, book: Book, identity: Identity, because: Because
+    session: Session, book: Book, identity: Identity, because: Because, unanswered: bool
 ) -> Literal["baseline", "choice", "ignored", "late"]:
+    """Count a fallback; `unanswered` where it is of somebody who never saw the decision."""
     if identity.policy != book.identity or identity.round > book.policy.round:
         raise _unknown()
     past = history(session, book, identity)
@@ -182,6 +184,15 @@ def _fall_back(
         return "ignored"
     if not book.policy.waits(identity):
         return "late"
+    if unanswered and book.policy.said_played(identity.round):
+        # Who got no answer cannot know that somebody else got it under the same key and played
+        # it. Asked here and not where logs are folded: older ones may hold such fallbacks.
+        raise Problem(
+            409,
+            "it was said to be played, by somebody who got the answer",
+            field="decision",
+            remedy="if it was not played after all, name it by its id",
+        )
     event = FellBack(at=session.time(book), round=identity.round, because=because)
     book.apply(event)
     session.write(book, event)
