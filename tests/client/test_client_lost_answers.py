@@ -18,7 +18,7 @@ import handrail
 from client.askers import SyncAsker
 from client.losing import LIMIT, Proxy, key_of, losing, served
 from client.misbehaving import Asked
-from handrail.client import Choice
+from handrail.client import Choice, ServiceError
 from handrail.service.shown import DecisionView
 
 MEAN = 0.5
@@ -368,6 +368,42 @@ def test_a_second_client_under_a_key_that_fell_back_gets_the_baseline(
     assert [choice.action for choice in many] == ["current", "current"]
     assert "409: requests[1].idempotency_key: the baseline was played" in str(many[0].error)
     assert client.counts().unreported == 0
+
+
+@pytest.mark.parametrize("default", [None, 0.0])
+def test_who_got_no_answer_under_a_shared_key_does_not_undo_what_another_played(
+    asker: Callable[..., SyncAsker], service: Service, policy: str, default: float | None
+) -> None:
+    """Every round is credited what was earned, not what the baseline earns on average."""
+    rounds, name = 30, f"{policy}-shared"
+    first = asker(service.url, baselines={name: "current"}, timeout=LIMIT)
+    second = asker(service.lossy, baselines={name: "current"}, timeout=LIMIT, failures=1_000)
+    given = {} if default is None else {"window": rounds, "default_reward": default}
+    first.call("create_policy", name, "HANDRAIL", **SETTINGS, **given)
+    service.proxy.lose = is_decide
+    played: list[Choice] = []
+    for number in range(rounds):
+        key = f"visit-{number}"
+        played.append(first.call("decide", name, idempotency_key=key))
+        assert first.flush(LIMIT)
+        assert second.call("decide", name, idempotency_key=key).fallback
+        assert second.flush(LIMIT)
+        if played[-1].say_played and number % 2:
+            with pytest.raises(ServiceError) as caught:
+                second.call("fallback", name, f"key:{key}")
+            assert (caught.value.status, caught.value.field) == (409, "decision")
+        if played[-1].awaits_reward:
+            status = first.call("reward", name, played[-1], 0.0).status
+            assert status == ("learned" if default is None else "waiting")
+    explored = [choice for choice in played if choice.event != "baseline"]
+    assert len(explored) > 3
+    assert not any(view.fell_back for view in first.go_through("decisions", name))
+    budget = first.call("budget", name)
+    assert budget.explored_rounds == len(explored)
+    assert budget.baseline_rounds == rounds - len(explored)
+    counts = second.counts()
+    assert counts.fallbacks == {"broken": rounds}
+    assert (counts.reported, counts.forgotten, counts.unreported) == (0, 0, 0)
 
 
 def test_log_and_iterators(asker: Callable[..., SyncAsker], service: Service, policy: str) -> None:

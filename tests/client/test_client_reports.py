@@ -109,23 +109,51 @@ def test_decide_does_not_wait_for_reports(asker: Callable[..., SyncAsker]) -> No
     assert not any(choice.fallback for choice in choices)
 
 
-def test_what_was_answered_under_a_key_stays_the_answer(asker: Callable[..., SyncAsker]) -> None:
-    """The baseline was played: another answer under the same key would come too late."""
-    with misbehaving(*LOST, HEARD) as server:
+def test_under_a_key_of_the_callers_own_a_lost_answer_is_not_reported(
+    asker: Callable[..., SyncAsker],
+) -> None:
+    """Another process may have got it under the same key, and played it."""
+    with misbehaving(*LOST, *LOST, then=HEARD) as server:
         client = asker(server.url, timeout=PLENTY)
         first = client.decide(idempotency_key="mine")
+        many = client.call("decide_many", "shop", [{"idempotency_key": "yours"}, {}])
         assert client.flush(PLENTY)
+        asked = [server.next() for _ in range(5)]
+        assert server.asked.empty()
+    assert first.fallback
+    assert [choice.fallback for choice in many] == [True, True]
+    assert [each.path.rpartition("/")[2] for each in asked] == ["decide"] * 4 + ["fallback"]
+    assert asked[4].path == report_path(many[1].key)
+    counts = client.counts()
+    assert (counts.reported, counts.unreported, counts.forgotten) == (1, 0, 0)
+
+
+def test_the_caller_may_report_a_key_of_its_own(asker: Callable[..., SyncAsker]) -> None:
+    with misbehaving(*LOST, HEARD) as server:
+        client = asker(server.url, timeout=PLENTY)
+        client.decide(idempotency_key="mine")
+        assert client.call("fallback", "shop", "key:mine").status == "baseline"
+        asked = [server.next() for _ in range(3)]
+    assert asked[2].path == report_path("mine")
+    assert asked[2].body == b""
+
+
+def test_what_was_answered_under_a_key_stays_the_answer(asker: Callable[..., SyncAsker]) -> None:
+    """The baseline was played: another answer under the same key would come too late."""
+    with misbehaving(*LOST) as server:
+        client = asker(server.url, timeout=PLENTY)
+        first = client.decide(idempotency_key="mine")
         second = client.decide(idempotency_key="mine")
         other = client.decide(idempotency_key="yours")
         again = client.decide(idempotency_key="yours")
-        asked = [server.next() for _ in range(4)]
+        asked = [server.next() for _ in range(3)]
         assert server.asked.empty()
     assert first.fallback
     assert second.fallback
     assert second.action == "current"
     assert other.id == again.id == ANSWER["id"]
     assert again.repeated
-    assert asked[3].document["idempotency_key"] == "yours"
+    assert asked[2].document["idempotency_key"] == "yours"
 
 
 def test_in_a_batch_only_what_is_not_known_is_asked_for(asker: Callable[..., SyncAsker]) -> None:

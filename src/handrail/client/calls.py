@@ -200,7 +200,7 @@ def fallback(
         raise InputError("because", f"{because!r} is no reason", 'pass "no-answer" or "choice"')
     known = _id(policy, decision)
     if known is None:
-        said = "the client fell back by itself, and reports it where it is needed"
+        said = "the client fell back by itself; under keys of its own it reports what is needed"
         return FallbackAnswer(decision="", status="ignored", detail=said)
     core.unsaid.withdraw(policy, [known])
     path = decision_path(policy, known, "fallback")

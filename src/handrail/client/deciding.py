@@ -222,12 +222,13 @@ def _fallback(core: Core, policy: str, rounds: list[_Round], trouble: _Trouble) 
     choices = []
     for each in rounds:
         choice = fell_back(policy, each.key, each.baseline, error)
-        if each.given:  # another thread may have got an answer under this key by now
+        if each.given:
+            # Under this key another thread may have got an answer by now. So may another process,
+            # and have played it: a report would make a baseline round of that.
             known = core.know(choice) if trouble.doubt else core.known(policy, each.key)
-            if known is not None and known is not choice:
-                choices.append(known)
-                continue
-        if trouble.doubt and policy not in core.strangers:
+            if known is not None:
+                choice = known
+        elif trouble.doubt and policy not in core.strangers:
             core.unheard.add(policy, each.key, now)
         choices.append(choice)
     return choices

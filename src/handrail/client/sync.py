@@ -69,7 +69,8 @@ class Client(Operations):
     -----
     When no answer comes, the service may have decided all the same. Such a round is remembered by
     its idempotency key and reported in the background, so that the service counts it as a round of
-    the baseline; until then it counts nothing. Proxies of the environment are not used.
+    the baseline; until then it counts nothing. Under a key of the caller's own it is not reported:
+    another process may have got the answer. Proxies of the environment are not used.
 
     Examples
     --------
@@ -177,7 +178,8 @@ class Client(Operations):
         baseline_mean : float or (float, float)
             Its mean reward this round, where it was not agreed on.
         idempotency_key : str
-            Asking again with the same key gives the same answer; by default a new one.
+            Asking again with the same key gives the same answer; by default a new one. Others may
+            have the key, too: without an answer under it nothing is reported.
         timeout : float
             Seconds in total; by default the client's.
 
@@ -326,7 +328,8 @@ class Client(Operations):
         policy : str
             The policy's name.
         decision : Choice or str
-            The choice, or the decision's id. After a fallback of `decide` nothing is sent.
+            The choice, the decision's id, or ``key:`` and an idempotency key. After a choice that
+            is a fallback of `decide` nothing is sent.
         because : {"no-answer", "choice"}, default="no-answer"
             "no-answer" where the answer could not be carried out, which must have nothing to do
             with the user; "choice" where somebody, or some rule, preferred the baseline.
