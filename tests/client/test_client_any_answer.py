@@ -101,7 +101,7 @@ def test_two_who_ask_under_one_key_get_one_answer(lost_first: bool) -> None:
         choices.append(end.value.value)
     assert choices[0] == choices[1]
     assert choices[0].fallback is lost_first
-    assert core.counts().unreported == lost_first  # what one of them plays is not reported
+    assert core.counts().unreported == 0  # others may have the key, too
 
 
 @pytest.mark.parametrize("status", [204, 301, 400, 401, 403, 404, 409, 422, 429, 500, 503])
