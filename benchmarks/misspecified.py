@@ -154,9 +154,6 @@ def variants(over: str) -> Iterator[Variant]:
         yield Variant(f"LinHANDRAIL{past}", parts, "learned")
     if over == "contexts":
         yield Variant("LinHANDRAIL", row, "repeated")
-        known = {"learn_baseline": "mean"}
-        yield Variant("LinHANDRAIL, learns known means", row, "repeated", known)
-        yield Variant("LinHANDRAIL", row, "context")
     for told in steps:
         for past, parts in pasts.items():
             for lesson, value in {"known means": "mean", "rewards": True, "nothing": False}.items():

@@ -40,9 +40,6 @@ class Common:
     teach_mean: bool
     """Whether it learns from the mean, where that is known exactly, as if it were the reward."""
 
-    repeats_teach: bool
-    """Whether also from one that is the same as in the round before; the first has none before."""
-
     def __init__(
         self,
         parts: Parts,
@@ -81,8 +78,7 @@ class Common:
         self.alpha = alpha
         self.learned = baseline_mean == "learned"
         self.learn_baseline = learn_baseline is True or self.learned
-        self.teach_mean = learn_baseline in ("mean", "changing-mean") and not self.learned
-        self.repeats_teach = learn_baseline == "mean"
+        self.teach_mean = learn_baseline == "mean" and not self.learned
         self.interval = self._interval(baseline_mean)
         lo, hi = self.interval or (0.0, 0.0)
         self.cut = parts.estimator == "means" and learn_baseline is True and lo < hi

@@ -50,8 +50,6 @@ class Oracle(Common):
         lo = (common.get("reward_range") or common.get("mean_range") or (0.0, 1.0))[0]
         size = (dim or 0) + (0 if lo == 0 else 1) if linear else 0
         super().__init__(chosen, baseline_mean=baseline_mean, size=size, **common)
-        self.before: float | None = None
-        """The largest the baseline's mean could be in the round before."""
         self.baseline = baseline
         self.true_means = true_means
         self.retired: set[int] = set()
@@ -162,10 +160,8 @@ class Oracle(Common):
             true_mean=float(truth[played]) if truth is not None else math.nan,
             baseline=-1 if baseline is None else baseline,
         )
-        other = self.before is not None and mean[1] != self.before
-        if self.teach_mean and not in_s and mean[0] == mean[1] and (other or self.repeats_teach):
+        if self.teach_mean and not in_s and mean[0] == mean[1]:
             self.history.teach(time, mean[0])
-        self.before = mean[1]
         span, outward = self.units.span, self.units.outward
         return Answer(
             round=time,

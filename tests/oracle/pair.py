@@ -77,7 +77,7 @@ def preset(row: handrail.Algorithm, settings: dict[str, Any]) -> dict[str, Any]:
             taken[key] = "determinant"
         if value == "where told":
             one = "dim" in settings and isinstance(settings.get("baseline_mean"), float)
-            taken[key] = False if one else "changing-mean" if "dim" in settings else "mean"
+            taken[key] = False if one else "mean"
     return taken
 
 

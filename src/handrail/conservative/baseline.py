@@ -26,7 +26,6 @@ from handrail.records import Ledger, Rules
 
 __all__ = [
     "CONSTANT",
-    "FROM_CHANGES",
     "FROM_MEANS",
     "FROM_REWARDS",
     "GIVEN",
@@ -50,18 +49,13 @@ FROM_REWARDS: Final = 1
 """Baseline rounds await a reward, and the estimator learns from it."""
 FROM_MEANS: Final = 2
 """The estimator learns the baseline's known mean, as a reward without noise; nothing is awaited."""
-FROM_CHANGES: Final = 3
-"""The same, but only from a mean that is another one than in the round before: one number that is
-told round after round is an average over contexts, and no context's mean."""
 
 
 @lean
-def teaches(rules: Rules, ledger: Ledger, low: float, high: float) -> bool:
-    """Say whether a baseline round with this interval for its mean would be learned from."""
+def teaches(rules: Rules, low: float, high: float) -> bool:
+    """Say whether a baseline round with this interval for its mean is learned from."""
     if rules.learn_baseline == FROM_MEANS:
         return low == high
-    if rules.learn_baseline == FROM_CHANGES:
-        return low == high and ledger.rounds > 0 and high != ledger.baseline_mean
     return rules.learn_baseline == FROM_REWARDS
 
 

@@ -186,7 +186,6 @@ def count_decision(
     rules: Rules, ledger: Ledger, floor: float, mean: float, held: bool, promise: float
 ) -> None:
     """Count a decided round, also one that is taken from a log; held: it is a baseline round."""
-    lesson = held and teaches(rules, ledger, floor, mean)
     record_decision(ledger, floor, mean, held, promise)
-    if lesson:
+    if held and teaches(rules, floor, mean):
         ledger.waiting += 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 from handrail.errors import InputError, nearest
 from handrail.policies.frozen import freeze
 
-__all__ = ["CHANGING", "PART_NAMES", "WHERE_TOLD", "Algorithm"]
+__all__ = ["PART_NAMES", "WHERE_TOLD", "Algorithm"]
 
 PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "estimator": ("means", "linear", "none"),
@@ -26,10 +26,7 @@ PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 WHERE_TOLD: Final = "where told"
-"""A preset of `learn_baseline`: of fixed arms "mean", of contexts `CHANGING`, but nothing where one
-mean stands for all of them."""
-CHANGING: Final = "changing-mean"
-"""A value of `learn_baseline`: from the mean of a round where it is not that of the one before."""
+"""A preset of `learn_baseline`: "mean", but nothing where one mean stands for all contexts."""
 
 
 @dataclass(frozen=True, slots=True)

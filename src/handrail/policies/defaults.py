@@ -9,7 +9,7 @@ import numpy as np
 
 from handrail.errors import InputError
 from handrail.policies.accounting import events
-from handrail.policies.algorithm import CHANGING, PART_NAMES, WHERE_TOLD, Algorithm
+from handrail.policies.algorithm import PART_NAMES, WHERE_TOLD, Algorithm
 
 __all__ = [
     "DEFAULTS",
@@ -90,9 +90,7 @@ def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
             if chosen == "intersection" and not _few_arms(result["features"]):
                 chosen = "determinant"
             if chosen == WHERE_TOLD:
-                chosen = "mean" if result["dim"] is None else CHANGING
-                if one_for_all(result):
-                    chosen = False
+                chosen = False if one_for_all(result) else "mean"
             result[name] = chosen
     return result
 

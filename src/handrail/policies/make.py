@@ -127,15 +127,13 @@ def make_policy(
     baseline_delta : float
         The probability with which an interval given for the baseline's mean may be wrong; it is
         taken out of delta.
-    learn_baseline : bool, "mean" or "changing-mean"
+    learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
-        one), or from their known mean, as a reward without noise; the mean is then held to be
-        linear in the features like all others. With "mean" (default of LinHANDRAIL over fixed
-        arms), one that is told to `decide` is learned as that of the round's context, also if every
-        round tells the same. With "changing-mean" (default of LinHANDRAIL with `dim`, but where one
-        number or interval is given here for all contexts: that is not learned from) it is learned
-        only if the round before had another one. Over fixed arms only the agreed baseline with its
-        agreed mean teaches.
+        one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
+        where one number or interval is given here for all contexts; the mean is then held to be
+        linear in the features like all others). With "mean", one that is told to `decide` is
+        learned as that of the round's context, also if every round tells the same. Over fixed arms
+        only the agreed baseline with its agreed mean teaches.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from handrail.conservative.baseline import FROM_CHANGES, FROM_MEANS, FROM_REWARDS
+from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS
 from handrail.errors import NoGuaranteeWarning
 from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import one_for_all, spent_on
@@ -77,7 +77,7 @@ def promise_notes(
         )
     if algorithm.estimator == "linear" and "estimator" in spent:
         notes.append(Note(LINEAR))
-        if lessons in (FROM_MEANS, FROM_CHANGES):
+        if lessons == FROM_MEANS:
             notes.append(
                 Note(
                     "Baseline rounds teach the model the baseline's known mean, which has to be "
@@ -86,12 +86,11 @@ def promise_notes(
                 )
             )
             if given["dim"] is not None and given["baseline_mean"] is None:
-                other = ", if the round before had another," if lessons == FROM_CHANGES else ""
                 notes.append(
                     Note(
-                        f"A mean that is told with a round{other} is learned as that of its "
-                        "context; one number for all contexts belongs into baseline_mean when the "
-                        "policy is made, which by default is not learned from."
+                        "A mean that is told with a round is learned as that of its context; one "
+                        "number for all contexts belongs into baseline_mean when the policy is "
+                        "made, which by default is not learned from."
                     )
                 )
     told = given["baseline_mean"] is not None

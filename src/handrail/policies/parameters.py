@@ -13,19 +13,13 @@ from handrail.bounds.arm import ARM_WIDTHS
 from handrail.bounds.cumulative import CUMULATIVE_BOUNDS
 from handrail.bounds.ellipsoid import ELLIPSOID_WIDTHS
 from handrail.bounds.mixture import mixture_rho
-from handrail.conservative.baseline import (
-    CONSTANT,
-    FROM_CHANGES,
-    FROM_MEANS,
-    FROM_REWARDS,
-    NOTHING,
-)
+from handrail.conservative.baseline import CONSTANT, FROM_MEANS, FROM_REWARDS, NOTHING
 from handrail.conservative.past import CLIPS, PASTS
 from handrail.conservative.schedule import REPORTED, SCHEDULES
 from handrail.conservative.selection import SELECTIONS
 from handrail.errors import InputError, shown
 from handrail.policies.accounting import ACCOUNTINGS, Levels, spend
-from handrail.policies.algorithm import CHANGING, Algorithm
+from handrail.policies.algorithm import Algorithm
 from handrail.policies.defaults import (
     MOST_ARMS,
     default_width,
@@ -357,16 +351,13 @@ def _lessons(value: object, known: Known) -> int:
     """Say what is learned from baseline rounds: nothing, their rewards, or their known mean."""
     if isinstance(value, bool | np.bool_):
         return FROM_REWARDS if known.learned or value else NOTHING
-    lessons = {"mean": FROM_MEANS, CHANGING: FROM_CHANGES}
-    if not isinstance(value, str) or value not in lessons:
+    if value != "mean":
         raise InputError(
-            "learn_baseline",
-            f"{shown(value)} is not known",
-            f"pass true, false, 'mean' or '{CHANGING}'",
+            "learn_baseline", f"{shown(value)} is not known", "pass true, false or 'mean'"
         )
     if known.learned:
         return FROM_REWARDS
-    return NOTHING if known.code == CONSTANT else lessons[value]
+    return NOTHING if known.code == CONSTANT else FROM_MEANS
 
 
 def _confirm(algorithm: Algorithm, value: object, actions: int | None) -> Confirm:

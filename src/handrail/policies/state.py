@@ -11,7 +11,7 @@ import numpy as np
 
 from handrail import checks
 from handrail.compiled import UNCOMPILED
-from handrail.conservative.baseline import FROM_REWARDS, NOTHING
+from handrail.conservative.baseline import FROM_MEANS, FROM_REWARDS, NOTHING
 from handrail.conservative.choice import (
     ACTION,
     EVENT,
@@ -201,7 +201,7 @@ class State:
         if not played.held or lessons == FROM_REWARDS:
             self.open[played.round] = open_round = _open_round(played)
             open_round.instead = instead_of(self.settings, played)
-        elif lessons != NOTHING and self.model.ledger["waiting"][0] > 0:  # a mean that teaches
+        elif lessons == FROM_MEANS and played.floor == played.mean:
             if self._is_agreed(played):
                 self.model.reward(_open_round(played), played.mean)
             else:
