@@ -89,6 +89,7 @@ LINEAR_CHANGES: dict[str, dict[str, Any]] = {
     "ridge 0.1": {"ridge": 0.1},
     "ridge 0.001": {"ridge": 0.001},
     "baseline rounds teach rewards": {"learn_baseline": True},
+    "baseline rounds teach known means": {"learn_baseline": "mean"},
     "baseline rounds teach nothing": {"learn_baseline": False},
     **TUNING,
     **SHARES,

@@ -35,7 +35,8 @@ class Variant:
     told: str
     """What is said of the baseline's mean: "context" (its true mean in every round), "average" (one
     measured number for all of them, given at creation), "repeated" (the same number, told with
-    every decision) or "learned"."""
+    every decision), "running" (the average of the rounds before, told with every decision) or
+    "learned"."""
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -91,9 +92,10 @@ def arms(rounds: int, run: int) -> Rounds:
     )
 
 
-def average(drawn: Rounds) -> float:
-    """Return the baseline's mean over all rounds."""
-    return float(drawn.means[np.arange(len(drawn.luck)), drawn.baselines].mean())
+def average(drawn: Rounds, rounds: int | None = None) -> float:
+    """Return the baseline's mean over so many rounds, or all."""
+    means = drawn.means[np.arange(len(drawn.luck)), drawn.baselines]
+    return float(means[:rounds].mean())
 
 
 def make(variant: Variant, drawn: Rounds) -> Policy:
@@ -123,6 +125,8 @@ def asked(variant: Variant, drawn: Rounds, t: int) -> dict[str, Any]:
         given["baseline_mean"] = float(drawn.means[t, drawn.baselines[t]])
     elif variant.told == "repeated":
         given["baseline_mean"] = average(drawn)
+    elif variant.told == "running":
+        given["baseline_mean"] = average(drawn, t) if t > 0 else average(drawn)
     return given
 
 
@@ -153,7 +157,10 @@ def variants(over: str) -> Iterator[Variant]:
     for past, parts in pasts.items():
         yield Variant(f"LinHANDRAIL{past}", parts, "learned")
     if over == "contexts":
-        yield Variant("LinHANDRAIL", row, "repeated")
+        for told in ("repeated", "running"):
+            yield Variant("LinHANDRAIL, learns nothing", row, told)
+            known = {"learn_baseline": "mean"}
+            yield Variant("LinHANDRAIL, learns known means", row, told, known)
     for told in steps:
         for past, parts in pasts.items():
             for lesson, value in {"known means": "mean", "rewards": True, "nothing": False}.items():

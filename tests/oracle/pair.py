@@ -75,9 +75,8 @@ def preset(row: handrail.Algorithm, settings: dict[str, Any]) -> dict[str, Any]:
             taken[key] = value[0 if bounded else 1]
         if value == "intersection" and "features" not in settings:
             taken[key] = "determinant"
-        if value == "where told":
-            one = "dim" in settings and isinstance(settings.get("baseline_mean"), float)
-            taken[key] = False if one else "mean"
+        if value == "fixed arms":
+            taken[key] = "mean" if "features" in settings else False
     return taken
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from handrail.errors import InputError, nearest
 from handrail.policies.frozen import freeze
 
-__all__ = ["PART_NAMES", "WHERE_TOLD", "Algorithm"]
+__all__ = ["FIXED_ARMS", "PART_NAMES", "Algorithm"]
 
 PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "estimator": ("means", "linear", "none"),
@@ -25,8 +25,8 @@ PART_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "schedule": ("none", "every-round", "checkpoints"),
 }
 
-WHERE_TOLD: Final = "where told"
-"""A preset of `learn_baseline`: "mean", but nothing where one mean stands for all contexts."""
+FIXED_ARMS: Final = "fixed arms"
+"""A preset of `learn_baseline`: "mean" over fixed arms, nothing over contexts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from handrail.errors import InputError, nearest, shown
-from handrail.policies.algorithm import WHERE_TOLD, Algorithm
+from handrail.policies.algorithm import FIXED_ARMS, Algorithm
 
 __all__ = ["algorithm", "algorithm_by_name_alone", "algorithms"]
 
@@ -27,7 +27,7 @@ _LINEAR: Final = {
     "cumulative": "mixture",
     "tightest_at": 10.0,
     "ridge": "balanced",
-    "learn_baseline": WHERE_TOLD,
+    "learn_baseline": FIXED_ARMS,
 }
 _GUARD: Final = {"width": ["kl", "mixture"], "cumulative": ["bernstein", "mixture"]}
 """What measured best on problems other than the paper's: docs/decisions.md."""

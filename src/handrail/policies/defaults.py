@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from handrail.errors import InputError
+from handrail.errors import InputError, shown
 from handrail.policies.accounting import events
-from handrail.policies.algorithm import PART_NAMES, WHERE_TOLD, Algorithm
+from handrail.policies.algorithm import FIXED_ARMS, PART_NAMES, Algorithm
 
 __all__ = [
     "DEFAULTS",
@@ -73,6 +73,9 @@ _PRESET: Final[Mapping[str, Any]] = {
 """What rows take that say nothing else. Files and logs without resolved values rest on these
 numbers: a release that wants others puts them into rows of the catalogue."""
 
+_NAMES: Final = ("width", "cumulative", "accounting", "clip")
+"""Parameters whose value is the name of a bound or a rule."""
+
 FILLED_IN: Final = (
     *("width", "cumulative", "ridge", "tightest_at", "learn_baseline"),
     *("accounting", "clip", "noise"),
@@ -89,8 +92,8 @@ def resolve(algorithm: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
             chosen = value[0 if bounded else 1] if isinstance(value, tuple | list) else value
             if chosen == "intersection" and not _few_arms(result["features"]):
                 chosen = "determinant"
-            if chosen == WHERE_TOLD:
-                chosen = False if one_for_all(result) else "mean"
+            if chosen == FIXED_ARMS:
+                chosen = "mean" if result["dim"] is None else False
             result[name] = chosen
     return result
 
@@ -224,7 +227,10 @@ def _is_interval(mean: Any) -> bool:
 
 
 def refuse_unused(algorithm: Algorithm, given: Mapping[str, Any]) -> None:
-    """Refuse a parameter that would make no difference."""
+    """Refuse a parameter that would make no difference, and what is no name where one is asked."""
+    for field in _NAMES:
+        if given[field] is not None and not isinstance(given[field], str):
+            raise InputError(field, f"{shown(given[field])} is not a name", "pass text")
     used = used_parameters(algorithm, given)
     for field, default in DEFAULTS.items():
         value = given[field]

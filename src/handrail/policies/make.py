@@ -68,10 +68,9 @@ def make_policy(
         `decide` instead, every round.
     baseline_mean : float, (float, float) or "learned"
         The mean reward of the baseline, likewise; with contexts, its mean given the round's
-        context, for which an average over contexts does not stand: where one number is all there
-        is, give it here, and do not repeat it to `decide`. Or an interval in which it lies,
-        or "learned": it is unknown, and learned from the rewards of baseline rounds. One that is
-        further from 0 than `theta_bound` times the norm of the baseline's features is refused.
+        context, for which an average over contexts does not stand. Or an interval in which it
+        lies, or "learned": it is unknown, and learned from the rewards of baseline rounds. One that
+        is further from 0 than `theta_bound` times the norm of the baseline's features is refused.
     alpha : float
         The share of the baseline's reward that may be lost, in (0, 1).
     delta : float
@@ -129,11 +128,10 @@ def make_policy(
         taken out of delta.
     learn_baseline : bool or "mean"
         Whether the estimator learns from baseline rounds too: from their rewards (they then await
-        one), or from their known mean, as a reward without noise (default of LinHANDRAIL, but
-        where one number or interval is given here for all contexts; the mean is then held to be
-        linear in the features like all others). With "mean", one that is told to `decide` is
-        learned as that of the round's context, also if every round tells the same. Over fixed arms
-        only the agreed baseline with its agreed mean teaches.
+        one), or from their known mean, as a reward without noise (default of LinHANDRAIL over
+        fixed arms, where only the agreed baseline with its agreed mean teaches; the mean is then
+        held to be linear in the features like all others). With `dim`, "mean" takes what is told
+        for the mean in the round's context: an average over contexts learned so breaks the promise.
     arms_ever : int or "any"
         How many arms there will be at most, or any number, for `Policy.add_arm`: each has its
         share of delta from the start.

@@ -88,9 +88,9 @@ def promise_notes(
             if given["dim"] is not None and given["baseline_mean"] is None:
                 notes.append(
                     Note(
-                        "A mean that is told with a round is learned as that of its context; one "
-                        "number for all contexts belongs into baseline_mean when the policy is "
-                        "made, which by default is not learned from."
+                        "A mean that is told with a round is learned as that of its context: an "
+                        "average over contexts is not, and would break the promise; with "
+                        "learn_baseline false, the default, none is learned."
                     )
                 )
     told = given["baseline_mean"] is not None
@@ -146,7 +146,16 @@ def _missing(
     # A guard that is told the mean learns nothing: what is missing then counts as the lowest.
     learns = algorithm.estimator != "none" or isinstance(given["baseline_mean"], str)
     if not learns and edition > 1:
-        return []
+        if given["reward_range"] is not None:
+            return []
+        return [
+            Note(
+                "window without default_reward: rewards without a range have no lowest reward that "
+                f"a missing one could count as, so {algorithm.name} keeps its promise only if "
+                "missing has nothing to do with the reward; declare reward_range or default_reward",
+                voids=True,
+            )
+        ]
     return [
         Note(
             "window without default_reward: rounds whose reward is missing are never learned "
