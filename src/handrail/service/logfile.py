@@ -49,7 +49,7 @@ class Header(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     Attributes
     ----------
     format, version : str and int
-        "handrail-log" and 1.
+        "handrail-log", and the newest version that an event in it is of.
     policy : str
         The policy's name.
     events : int
@@ -78,9 +78,9 @@ _BAD: Final = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError, 
 """What hostile content makes msgspec and `bytes.fromhex` raise."""
 
 
-def header_of(policy: str, events: int, head: bytes) -> Header:
+def header_of(policy: str, events: int, head: bytes, version: int = VERSION) -> Header:
     """Return the header of the file of a whole log, given its length and its last event's hash."""
-    return Header(FORMAT, VERSION, policy, events, head.hex())
+    return Header(FORMAT, version, policy, events, head.hex())
 
 
 def header_line(header: Header) -> bytes:

@@ -9,13 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
+import msgspec
+
 from handrail import files
 from handrail.errors import InputError
 from handrail.extras import need_extra
 from handrail.service.book import Book
 from handrail.service.chain import START, link
 from handrail.service.definition import check_name
-from handrail.service.events import UPGRADE, Decided, decode, read
+from handrail.service.events import UPGRADE, Created, Decided, Upgraded, decode, read
 from handrail.service.limits import Limits
 from handrail.service.logfile import (
     Header,
@@ -93,7 +95,7 @@ def export_log(source: Source, policy: str, out: Path, until: int | None = None)
     if last is None:
         raise InputError("source", "may be a part of a log", "pass a database")
     events, head = last
-    header = header_of(policy, events, head)
+    header = header_of(policy, events, head, _version(source, policy, events))
     rows = islice(_linked(source.rows(policy, events), _damaged), events)
     write = _write_parquet if out.suffix == ".parquet" else _write_lines
     try:
@@ -106,6 +108,21 @@ def export_log(source: Source, policy: str, out: Path, until: int | None = None)
             "--out", f"{out} cannot be written: {error.strerror}", "name another file"
         ) from error
     return Transferred(policy, events, header.head)
+
+
+def _version(source: Source, policy: str, last: int) -> int:
+    """Return the version that has to be known to read a log: an old release may read an old one.
+
+    An event that is damaged is no matter here: who writes the file will find it.
+    """
+    for row in islice(source.rows(policy, last), last):
+        with contextlib.suppress(msgspec.MsgspecError):
+            event = decode(row.body)
+            if isinstance(event, Created) and event.version is not None:
+                return event.version
+            if isinstance(event, Upgraded):
+                return event.version
+    return 1
 
 
 def _event_at(source: Source, policy: str, seq: int) -> tuple[int, bytes]:
