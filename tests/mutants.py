@@ -55,6 +55,11 @@ SETS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
         f"{_KL}test_ends_at_the_edges",
         f"{_KL}test_the_threshold_is_no_smaller_than_it_should_be",
     ),
+    ("estimators/means.py",): ("tests/conformance/test_small.py",),
+    ("policies/accounting.py",): (
+        "tests/conformance/test_small.py",
+        "tests/policies/test_accounting.py",
+    ),
     ("conservative/*.py",): ("tests/conservative", "tests/conformance/test_small.py"),
     ("policies/gaps.py",): (
         "tests/conformance/test_small.py",

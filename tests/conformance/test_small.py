@@ -18,7 +18,7 @@ from handrail.bounds import arm, bernstein, cumulative, ellipsoid, kl, mixture
 from handrail.policies.gaps import GapLaw, Schedule
 from handrail.records import RULES, new_record
 from oracle import bounded, widths
-from oracle.beyond import ContextsInIntervals, ContextsUntold, Proposals, around
+from oracle.beyond import ContextsInIntervals, ContextsUntold, Proposals, Turnover, around
 from oracle.catalogue import CATALOGUE, Parts
 from oracle.compare import AT_ONCE, Plan
 from oracle.guarding import guarded
@@ -176,6 +176,16 @@ def test_parts(kind: str, told: str, schedule: str) -> None:
             more |= {"width": "kl", "cumulative": "bernstein"} if past != own else {"width": "kl"}
         parts = Parts("linear" if linear else "means", past, selections[seed], schedule)
         by_hand(parts, problem, ROUNDS, seed=seed, plan=(AT_ONCE, SCATTERED)[seed % 2], **more)
+
+
+@pytest.mark.parametrize("width", ["wu", "mixture", "kl", "ucb1"])
+@pytest.mark.parametrize("ever", [6, "any"])
+def test_arms_that_come_and_go(width: str, ever: int | str) -> None:
+    """Shares of the level for all arms there may be; bounds that are kept, and that move."""
+    parts = Parts("means", "arm-sums", "constrained", "every-round")
+    problem = Turnover(np.random.default_rng(173), arms=3, rank=1, alpha=0.6137)
+    more: dict[str, Any] = {"arms_ever": ever, "width": width}
+    by_hand(parts, problem, ROUNDS, after=problem.after(8, 6), **more)
 
 
 def test_what_waits_is_counted() -> None:

@@ -20,7 +20,9 @@ def levels(name: str, accounting: str, **options: Any) -> Levels:
     cumulative = options.pop("cumulative", "paper")
     weights = options.pop("weights", None)
     row = handrail.algorithm(name)
-    return spend(row, events(row), accounting, 0.01, width, cumulative, weights)
+    return spend(
+        row, events(row, False, False, False), accounting, 0.01, width, cumulative, weights
+    )
 
 
 def test_union_by_hand() -> None:

@@ -33,21 +33,19 @@ class Levels(NamedTuple):
     failure: float | None
 
 
-def events(
-    algorithm: Algorithm, learned: bool = False, gaps: bool = False, cut: bool = False
-) -> tuple[str, ...]:
+def events(algorithm: Algorithm, learned: bool, gaps: bool, cut: bool) -> tuple[str, ...]:
     """Return the events the algorithm's safety rests on.
 
     Parameters
     ----------
     algorithm : Algorithm
         The row of parts.
-    learned : bool, default=False
+    learned : bool
         Whether the baseline's mean is learned. A guard has no estimator: the interval is an event
         of its own.
-    gaps : bool, default=False
+    gaps : bool
         Whether checkpoints come after random gaps of known law.
-    cut : bool, default=False
+    cut : bool
         Whether an interval of the baseline's mean is cut to the bounds of its arm.
 
     Returns
