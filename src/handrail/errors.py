@@ -95,6 +95,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
     # Who writes more than any name has meant none, and comparing takes time.
+    if not names:
+        return "there are none here"
     close = get_close_matches(str(name)[:_LONGEST].casefold(), folded, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(folded[match] for match in close) + "?"

@@ -271,10 +271,12 @@ class Early(stats.rv_continuous):  # type: ignore[misc]
         stats.vonmises(4, loc=30),
         stats.vonmises_line(4, loc=30),
         stats.wrapcauchy(0.03, loc=30),
+        stats.genhyperbolic(1, 600, 0, loc=20, scale=0.01),
     ],
     ids=[
         *("unfrozen", "called norm", "called poisson", "cut off", "two", "custom"),
         *("frozen custom", "impossible", "angles", "angles on a line", "wrapped"),
+        "narrow",
     ],
 )
 def test_laws_that_could_not_be_saved_or_are_not_drawn_from_are_refused(law: Any) -> None:

@@ -132,6 +132,8 @@ def test_what_cannot_come_or_go() -> None:
         (lambda: make("CLUCB2", "features").add_arm(FEATURES[0] * 9), "features"),
         (lambda: make("CLUCB2", "features").add_arm(), "features"),
         (lambda: make("HANDRAIL-Or", "arms", arms_ever=9).add_arm(), "arm"),
+        (lambda: policy.is_retired("0"), "arm"),  # type: ignore[arg-type]
+        (lambda: policy.is_retired(0.5), "arm"),  # type: ignore[arg-type]
     ]
     before = state(policy)
     for call, field in cases:

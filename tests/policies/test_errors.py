@@ -10,6 +10,7 @@ import copy
 import inspect
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,16 @@ MAKE: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CLUCB2", "dim", {"feature_bound": 1e5}, "feature_bound", "too large for ridge"),
     ("CLUCB2", "features", {"features": 1e5 * FEATURES}, "features", "too large for ridge"),
     ("CLUCB2", "features", {"features": np.ma.masked_less(FEATURES, 0.2)}, "features", "array"),
+    ("CLUCB2", "dim", {"reward_range": (1.0, 2.0), "ridge": 1e-9}, "ridge", "length 1"),
+    ("CLUCB2", "features", {"feature_bound": Fraction(1, 2)}, "features", "feature_bound 0.5"),
+    ("CUCB2T", "arms", {"baseline_lower": Fraction(3, 5)}, "baseline_lower", "0.6 is above"),
+    ("CUCB2", "arms", {"learn_baseline": np.array([0.1, 0.2])}, "learn_baseline", "not known"),
+    # Names that are no text.
+    *(
+        ("CUCB2", "arms", {field: value}, field, "is not a name")
+        for field in ("width", "cumulative", "accounting", "clip")
+        for value in (1, True, b"wu", ["wu"], np.array(["wu", "kl"]))
+    ),
     # Parameters that the algorithm does not use.
     ("UCB", "arms", {"alpha": 0.1}, "alpha", "does not use it"),
     ("UCB", "arms", {"baseline_mean": 0.5}, "baseline_mean", "does not use it"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,34 @@ def test_a_guard_says_that_rewards_are_missing_at_random() -> None:
     assert any("missing at random" in note for note in waits.notes)
     assert min(_clicks_alone(copy.copy(waits), seed) for seed in range(6)) < -0.5
     assert make("GUARD", "guard", window=5).notes == [FOR_WHOM]
+
+
+def test_without_a_range_no_missing_reward_counts_as_the_lowest() -> None:
+    """Rewards below 0 are not reported, of an arm worth .1 beside .5: counted as 0 they are gain.
+
+    Ten runs, each of which would be below 0 with probability .05 at most if the promise held.
+    """
+    told: dict[str, Any] = {"baseline": "old", "baseline_mean": 0.5, "alpha": 0.1, "delta": 0.05}
+    told |= {"noise": 1.0, "window": 5}
+    with pytest.warns(handrail.NoGuaranteeWarning, match="no lowest reward") as caught:
+        policy = handrail.guard(**told)
+    assert str(caught[0].message) in policy.notes
+    with pytest.warns(handrail.NoGuaranteeWarning, match="no lowest reward"):
+        handrail.guard(**told, checkpoint_every=10)
+    for seed in range(10):
+        rng, watch, budget = np.random.default_rng([22, seed]), copy.copy(policy), 0.0
+        for _ in range(2000):
+            decision = watch.decide(proposal="new")
+            mean = 0.1 if decision.action == "new" else 0.5
+            budget += mean - 0.9 * 0.5
+            reward = rng.normal(mean, 1.0)
+            if decision.action == "new" and reward > 0.0:
+                watch.learn(decision, reward)
+        assert budget < -10.0
+    assert handrail.guard(**told, default_reward=-3.0).notes == [FOR_WHOM]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", handrail.NoGuaranteeWarning)
+        handrail.guard(**told, reward_range=(-4.0, 4.0))
 
 
 def test_a_window_without_a_default_warns_and_can_fail() -> None:

@@ -27,8 +27,13 @@ __all__ = ["GapLaw", "Schedule", "make_schedule", "plain_gap"]
 
 _ONE_OF: Final = ("checkpoint_every", "checkpoints", "checkpoint_gap")
 _LONGEST: Final = 2**53
-_ANGLES: Final = ("vonmises", "vonmises_line", "wrapcauchy")
-"""Laws on a circle: scipy draws from one turn of it, and its cdf is of the whole line."""
+_ANGLES: Final = "is a law of angles, not of gaps"
+_REFUSED: Final = {
+    # Laws on a circle: scipy draws from one turn of it, and its cdf is of the whole line.
+    **dict.fromkeys(("vonmises", "vonmises_line", "wrapcauchy"), _ANGLES),
+    # scipy integrates its density without looking where it is: what is narrow is missed.
+    "genhyperbolic": "has a cdf that scipy computes too small where the law is narrow",
+}
 _REMEDY: Final = "pass a whole number, a frozen scipy.stats distribution or a sample of gaps"
 
 
@@ -136,8 +141,8 @@ def _read_law(gap: Mapping[str, Any]) -> Any:
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
         known = [each for each in dir(stats) if hasattr(getattr(stats, each), "ppf")]
         raise InputError("checkpoint_gap", f"{name!r} is no law", nearest(name, known))
-    if name in _ANGLES:
-        raise InputError("checkpoint_gap", f"{name!r} is a law of angles, not of gaps", _REMEDY)
+    if name in _REFUSED:
+        raise InputError("checkpoint_gap", f"{name!r} {_REFUSED[name]}", _REMEDY)
     try:
         law = family(*gap.get("args", ()), **gap.get("kwds", {}))
         if not math.isfinite(float(law.ppf(0.5))):

@@ -77,7 +77,8 @@ def guard(
     baseline_delta : float
         The probability with which a pair `baseline_mean` may be wrong; a part of delta.
     window, default_reward
-        For rewards that may be missing: as for `make_policy`.
+        For rewards that may be missing: as for `make_policy`. A window without a default counts a
+        missing reward as the lowest one, which only a `reward_range` has.
     confirm : bool or "by-reward", default=False
         As for `make_policy`. A proposal counts nothing until its reward comes in any case; True
         asks for `Policy.played` where a `default_reward` is declared, and both allow
@@ -104,6 +105,10 @@ def guard(
     r_i - E[r_i | past, context, action] is a martingale difference whatever chose the action, and
     with probability 1 - delta its sum over S stays above -psi(s) at all times; of the proposal at
     hand it is only used that its mean is not below 0.
+
+    **Late rewards** may be used as they arrive only if, given everything known at arrival, rewards
+    of later rounds that came sooner included, their mean is still the action's: as for
+    `make_policy`. Otherwise declare `window` and `default_reward`.
 
     **What the baseline's mean has to be.** mu_b(i) is the mean of the baseline's reward *given the
     context of round i*. Where contexts change it, each round must say it, or an interval for it.

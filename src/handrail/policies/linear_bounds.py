@@ -35,6 +35,13 @@ def linear_bounds(
     rules["theta_bound"] = math.hypot(theta, units.low) / units.scale
     rules["ridge"] = _ridge(given["ridge"], rules)
     steepest = math.sqrt(_STEEPEST * float(rules["ridge"][0]))
+    if units.shifted and steepest <= 1.0:  # the length of the constant feature alone
+        raise InputError(
+            "ridge",
+            f"{rules['ridge'][0]:g} is too small in double precision for a range that does not "
+            "start at 0, which takes a feature of length 1",
+            f"raise it above {1.0 / _STEEPEST:g}",
+        )
     if given["feature_bound"] is not None:
         bound = checks.positive("feature_bound", given["feature_bound"])
         bound = math.hypot(bound, 1.0) if units.shifted else bound
@@ -58,7 +65,7 @@ def linear_bounds(
         if row >= 0:
             raise InputError(
                 "features",
-                f"row {row} exceeds feature_bound {given['feature_bound']:g}",
+                f"row {row} exceeds feature_bound {float(given['feature_bound']):g}",
                 "declare the bound the features really have",
             )
 

@@ -341,7 +341,7 @@ def _baseline_lower(
     if known.high is not None and lower > known.high:
         raise InputError(
             "baseline_lower",
-            f"{given['baseline_lower']:g} is above the baseline's mean",
+            f"{units.outward(lower):g} is above the baseline's mean",
             "pass a lower bound on every future baseline mean",
         )
     return lower
@@ -351,7 +351,7 @@ def _lessons(value: object, known: Known) -> int:
     """Say what is learned from baseline rounds: nothing, their rewards, or their known mean."""
     if isinstance(value, bool | np.bool_):
         return FROM_REWARDS if known.learned or value else NOTHING
-    if value != "mean":
+    if not isinstance(value, str) or value != "mean":
         raise InputError(
             "learn_baseline", f"{shown(value)} is not known", "pass true, false or 'mean'"
         )

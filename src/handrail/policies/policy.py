@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from handrail import files
+from handrail import checks, files
 from handrail.conservative.baseline import FROM_REWARDS
 from handrail.policies import storage
 from handrail.policies.algorithm import Algorithm
@@ -320,6 +320,7 @@ class Policy(Logged):
             Its index.
         """
         gone = self._state.model.gone
+        arm = checks.whole("arm", arm, least=-(2**62))
         return 0 <= arm < gone.size and bool(gone[arm])
 
     # -- copies ----------------------------------------------------------------------------
