@@ -151,7 +151,7 @@ def _interaction(rounds: int, told: str, **changes: Any) -> float:
     for t in range(rounds):
         rows = np.zeros((2, 6))
         rows[0, :3] = rows[1, 3:] = np.array([1.0, *places[t]]) / np.sqrt(3.0)
-        asked = {"features": rows, "baseline": int(baseline[t])}
+        asked: dict[str, Any] = {"features": rows, "baseline": int(baseline[t])}
         if told == "every round":
             asked["baseline_mean"] = average
         elif told == "so far":
