@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import stat
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from children import child, line
 from handrail.cli import main
+from handrail.files import sync_folder
 from handrail.service.store.open import open_store
 from logs import add, chain
 
@@ -264,13 +268,187 @@ def test_what_is_only_in_the_write_ahead_log_is_not_lost_to_a_reader(
     with child(READS, database) as reads:
         assert line(reads) == "reads"
         assert restore(out, database) == 2
-        assert "is being read" in capsys.readouterr().err
+        assert "is in use by another process, and nothing" in capsys.readouterr().err
         reads.kill()
         reads.wait()
     assert counts(database) == [60, 5]
     assert not list(tmp_path.glob(".*"))
     assert restore(out, database) == 0
     assert counts(database) == [20, 5]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_file_that_anybody_has_open_is_not_replaced(
+    database: Path,
+    tmp_path: Path,
+    moved: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All pages may be in the file: whoever writes next would put a log beside the new one."""
+    monkeypatch.setattr("handrail.service.store.sqlite_file.WAIT_SECONDS", 0.2)
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    if moved:
+        grow_and_die(database)
+    with child(TOOL, database) as tool:
+        assert line(tool) == "open"
+        before = database.read_bytes()
+        assert restore(out, database) == 2
+        assert "is in use by another process, and nothing was replaced" in capsys.readouterr().err
+        assert database.read_bytes() == before
+        said_to(tool)
+        assert line(tool) == "written"
+    assert counts(database) == [60 if moved else 20, 5, 3]
+    assert restore(out, database) == 0
+    assert counts(database) == [20, 5]
+
+
+TOOL = """
+import sys
+from logs import add
+from handrail.service.store.open import open_store
+store = open_store(sys.argv[1])
+print("open", flush=True)
+sys.stdin.readline()
+add(store, "third", 3)
+store.close()
+print("written", flush=True)
+"""
+
+WRITES = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=float(sys.argv[2]))
+print("connected", flush=True)
+try:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("INSERT INTO policies (name) VALUES ('third')")
+    print("written", flush=True)
+except sqlite3.Error as error:
+    print(error.sqlite_errorname, flush=True)
+"""
+
+OPENS = """
+import sys
+from handrail.errors import InputError
+from handrail.service.store import sqlite_file
+from handrail.service.store.open import open_store
+bare = sqlite_file.bare
+
+def connected(path, mode):
+    connection = bare(path, mode)  # and nothing is read yet
+    print("connected", flush=True)
+    sys.stdin.readline()
+    return connection
+
+sqlite_file.bare = connected
+try:
+    open_store(sys.argv[1])
+    print("open", flush=True)
+except InputError as error:
+    print(error, flush=True)
+sys.stdin.read()
+"""
+
+
+def at_the_last_moment(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Act when all is ready and the new file is about to get the name."""
+    replace = Path.replace
+
+    def acted(part: Path, target: Path) -> Path:
+        act()
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", acted)
+
+
+def said_to(process: subprocess.Popen[str], words: str = "") -> None:
+    """Write a line to a process."""
+    assert process.stdin is not None
+    process.stdin.write(f"{words}\n")
+    process.stdin.flush()
+
+
+posix_only = pytest.mark.skipif(
+    sys.platform == "win32", reason="a file that is open cannot be replaced there"
+)
+
+
+@posix_only
+def test_nobody_writes_to_a_file_that_is_being_replaced(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor to what it was, when it has lost its name: the log would lie beside the new file."""
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    grow_and_die(database)
+    with contextlib.ExitStack() as stack:
+        waiting = []
+
+        def act() -> None:
+            one, other = (
+                stack.enter_context(child(WRITES, database, wait)) for wait in (0.0, 20.0)
+            )
+            assert [line(each) for each in (one, other)] == ["connected"] * 2
+            assert line(one) == "SQLITE_BUSY"
+            waiting.append(other)
+
+        at_the_last_moment(monkeypatch, act)
+        assert restore(out, database) == 0
+        assert line(waiting[0]) == "SQLITE_READONLY_DBMOVED"
+    assert not database.with_name("log.db-wal").exists()
+    assert counts(database) == [20, 5]
+
+
+@posix_only
+@pytest.mark.parametrize("left", [False, True])
+def test_who_opened_what_was_there_before_is_told(
+    database: Path, tmp_path: Path, left: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when somebody writes to the new file by then: its log is not to be taken for that."""
+    out = tmp_path / "copy.db"
+    assert back_up(database, out) == 0
+    grow_and_die(database)
+    with child(OPENS, database) as tool:
+        at_the_last_moment(monkeypatch, lambda: line(tool))
+        assert restore(out, database) == 0
+        monkeypatch.undo()
+        server = open_store(str(database), exclusive=True)
+        if left:
+            add(server, "third", 30)
+        said_to(tool)
+        assert "was replaced while it was being opened; try again" in line(tool)
+        with server.writing() as writer:
+            writer.append(1, chain(21, 40))
+        server.close()
+    assert counts(database) == ([40, 5, 30] if left else [40, 5])
+
+
+def test_a_database_that_was_made_meanwhile_is_not_replaced(
+    database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, new = tmp_path / "copy.db", tmp_path / "new.db"
+    assert back_up(database, out) == 0
+    sync = sync_folder
+
+    def made(folder: Path) -> None:
+        monkeypatch.undo()
+        tool = open_store(str(new))
+        add(tool, "third", 3)
+        tool.close()
+        sync(folder)
+
+    monkeypatch.setattr("handrail.service.store.backup.sync_folder", made)
+    assert restore(out, new) == 2
+    assert "was made meanwhile" in capsys.readouterr().err
+    assert counts(new) == [3]
+    assert not list(tmp_path.glob(".*"))
+    assert restore(out, new) == 0
+    assert counts(new) == [20, 5]
+    assert new.stat().st_nlink == 1
 
 
 def test_what_a_restore_that_was_killed_left_is_removed(database: Path, tmp_path: Path) -> None:

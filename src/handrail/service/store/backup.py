@@ -77,7 +77,8 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
 
     What is there before is replaced: the copy is made and checked under another name first. The
     write-ahead log of the old file is moved into it before the new file gets the name, so that
-    either of them is whole at every moment, also after a crash.
+    either of them is whole at every moment, also after a crash. Nobody else has the old file open
+    meanwhile.
 
     Parameters
     ----------
@@ -109,9 +110,14 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         for left in parts(target):  # by a restore that was killed: nobody else has the lock
             _remove_beside(left)
             left.unlink(missing_ok=True)
-        with replacing(target) as part:
-            done = _copy(SqliteView(source), part, note=False)._replace(path=target)
-            _settle(target)
+        with contextlib.ExitStack() as held:
+            with replacing(target) as part:
+                done = _copy(SqliteView(source), part, note=False)._replace(path=target)
+                if target.exists():
+                    _settle(target, held)
+                else:
+                    _claim(part, target)
+            part.unlink(missing_ok=True)  # of two names of one file neither takes the other's place
         return done
     except (OSError, sqlite3.Error, StoreUnavailable) as error:
         raise InputError(
@@ -121,28 +127,66 @@ def restore(backup: str | os.PathLike[str], database: str) -> Backup:
         lock.release()
 
 
-def _settle(target: Path) -> None:
-    """Leave nothing beside a file that SQLite would take for the write-ahead log of the next.
+def _hold(target: Path) -> sqlite3.Connection:
+    """Keep everybody from a file that is to be replaced: nobody has it open, and nobody gets in.
+
+    All pages of its write-ahead log are in it then, and it has none: who had it open would write
+    to one that lies beside the next file. Who is let in when it has lost its name finds a file
+    without a write-ahead log, in which SQLite refuses to write to a file that was moved.
+    """
+    old = connect(target)
+    try:
+        old.execute("PRAGMA locking_mode=EXCLUSIVE").fetchone()
+        old.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # replays a journal
+        old.execute("PRAGMA journal_mode=DELETE").fetchone()
+        old.execute("PRAGMA journal_mode=MEMORY").fetchone()  # no file of a name to be removed
+        old.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        old.close()
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        raise InputError(
+            "database",
+            f"{target} is in use by another process, and nothing was replaced",
+            "wait until it is done, or end it",
+        ) from error
+    except BaseException:
+        old.close()
+        raise
+    return old
+
+
+def _settle(target: Path, held: contextlib.ExitStack) -> None:
+    """Keep what is there to ourselves, and leave nothing beside it that the next would have.
 
     All of its pages have to be in the file first, unless that is damaged.
     """
-    if target.exists():
-        try:
-            with contextlib.closing(connect(target)) as old:
-                old.execute("SELECT 1 FROM policies LIMIT 1").fetchone()  # replays a journal
-                busy = old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise
-            busy = 0
-        if busy:
-            raise InputError(
-                "database",
-                f"{target} is being read by another process, and nothing was replaced",
-                "wait until it is done, or end it",
-            )
+    try:
+        held.callback(_hold(target).close)
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise
+    if os.name != "posix":  # there a file that anybody has open is not replaced
+        held.close()
     _remove_beside(target)
     sync_folder(target.parent)
+
+
+def _claim(part: Path, target: Path) -> None:
+    """Give the new file the name where there is none of it, unless somebody else takes it."""
+    check_orphans(target)
+    _remove_beside(target)
+    sync_folder(target.parent)
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise InputError(
+            "database",
+            f"{target} was made meanwhile, and was not replaced",
+            "try again if it is to be replaced",
+        ) from None
+    except OSError:
+        return  # a file system without links: it is renamed
 
 
 def _remove_beside(path: Path) -> None:

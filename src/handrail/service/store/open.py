@@ -20,7 +20,7 @@ from handrail.service.store.sqlite_file import (
     check_only_name,
     check_orphans,
     check_rescued,
-    connect,
+    joined,
     make_file,
     migrate,
     version,
@@ -149,7 +149,7 @@ def _open_sqlite(path: Path, given: Path, exclusive: bool, create: bool) -> Sqli
     try:
         if exclusive:
             check_rescued(path, given)
-        with contextlib.closing(connect(path)) as connection:
+        with joined(path) as connection:
             migrate(connection, path, SQLITE, lock is not None)
             # A restored backup has no write-ahead log yet.
             connection.execute("PRAGMA journal_mode=WAL").fetchone()

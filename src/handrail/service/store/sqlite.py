@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import secrets
 import sqlite3
 import threading
@@ -24,9 +23,10 @@ from handrail.service.store.sqlite_file import (
     WAIT_SECONDS,
     Files,
     bare,
-    connect,
     copy_to,
+    join,
     keep_away,
+    keep_open,
 )
 from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
 from handrail.service.store.sqlite_view import Readers
@@ -65,14 +65,13 @@ class SqliteStore:
         self._given = given or path
         self._lock = lock
         self._turn = threading.Lock()
-        self._connection = connect(path)
+        self._connection = join(path)
         # What a large transaction or a long read made of the write-ahead log is given back.
         self._connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
         self._writer = SqliteWriter(self._connection)
         self._readers = Readers(self._connect)
         self._broken: str | None = None
         self._swapped = False
-        self._connection.execute("PRAGMA schema_version").fetchone()  # opens the write-ahead log
         self._files = Files(path, self._given)
         if lock is not None:
             # What a server that was killed left in the write-ahead log. One that is killed again
@@ -193,7 +192,7 @@ class SqliteStore:
             if self._swapped:
                 # The last connection that SQLite closes moves the pages of its write-ahead log into
                 # the file, which is another one by now. So it stays open until the process ends.
-                _keep_open(self._connection)
+                keep_open(self._connection)
             else:
                 self._connection.close()
             if self._lock is not None:
@@ -208,7 +207,7 @@ class SqliteStore:
             if not self._files.same():
                 # Whoever looks next says what became of them, and rescues what there was. Closed,
                 # this connection would take with it the writer's locks on what is the same file.
-                _keep_open(connection)
+                keep_open(connection)
                 raise StoreUnavailable(f"{self._path} was swapped, or what lies beside it")
         return connection
 
@@ -262,8 +261,3 @@ class SqliteStore:
         except sqlite3.Error as error:
             self._broken = f"a transaction cannot be undone: {error}"
             raise StoreBroken(self._broken) from error
-
-
-def _keep_open(connection: sqlite3.Connection) -> None:
-    """Keep a connection from being closed before the process ends."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,10 @@ __all__ = [
     "check_rescued",
     "connect",
     "copy_to",
+    "join",
+    "joined",
     "keep_away",
+    "keep_open",
     "make_file",
     "migrate",
     "version",
@@ -181,12 +185,70 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     In the mode `ALONE` the file is read as it is, without locks and whatever lies beside it.
     """
     connection = bare(path, mode)
+    _set_up(connection)
+    return connection
+
+
+def join(path: Path) -> sqlite3.Connection:
+    """Connect to a file that others may be about to replace; its write-ahead log is open then.
+
+    A connection to a file that has lost its name meanwhile would take the write-ahead log of the
+    next one for its own. One that has read from a file holds a lock on it, and a restore waits.
+    """
+    before = path.stat()
+    connection = bare(path, "rw")
+    try:
+        _set_up(connection)
+        connection.execute("PRAGMA schema_version").fetchone()
+    except BaseException:
+        _leave(connection, path, before)
+        raise
+    if not _is_still(path, before):
+        _leave(connection, path, before)
+    return connection
+
+
+@contextlib.contextmanager
+def joined(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect to such a file for as long as the block takes."""
+    before = path.stat()
+    connection = join(path)
+    try:
+        yield connection
+    finally:  # in a file without a write-ahead log, nothing is locked between two statements
+        _leave(connection, path, before)
+
+
+def _leave(connection: sqlite3.Connection, path: Path, before: os.stat_result) -> None:
+    """Close a connection, unless the file was replaced: InputError."""
+    if _is_still(path, before):
+        connection.close()
+        return
+    keep_open(connection)
+    raise InputError("database", f"{path} was replaced while it was being opened", "try again")
+
+
+def _is_still(path: Path, before: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(path.stat(), before)
+    return False
+
+
+def keep_open(connection: sqlite3.Connection) -> None:
+    """Keep a connection from being closed before the process ends.
+
+    The last one to a file that SQLite closes moves the pages of the write-ahead log that lies
+    there into it, and removes that log.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
     # A commit returns when it is on disk. On macOS that takes more than fsync.
     for setting in ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1"):
         connection.execute(f"PRAGMA {setting}")
     # Only the server's own write connection moves the log's pages into the file, when it chooses.
     connection.execute("PRAGMA wal_autocheckpoint=0")
-    return connection
 
 
 def bare(path: Path, mode: str) -> sqlite3.Connection:
