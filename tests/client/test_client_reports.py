@@ -11,6 +11,7 @@ import pytest
 from client import misbehaving as misbehaviour
 from client.askers import SyncAsker
 from client.misbehaving import ANSWER, after, answer, drip, misbehaving, problem, raw, response
+from handrail.client import ServiceError
 from handrail.client.unheard import Unheard
 
 PLENTY = 60.0
@@ -154,6 +155,26 @@ def test_what_was_answered_under_a_key_stays_the_answer(asker: Callable[..., Syn
     assert other.id == again.id == ANSWER["id"]
     assert again.repeated
     assert asked[2].document["idempotency_key"] == "yours"
+
+
+@pytest.mark.parametrize("named", ["choice", "id", "key"])
+def test_what_was_reported_as_a_fallback_is_not_given_again_from_memory(
+    asker: Callable[..., SyncAsker], named: str
+) -> None:
+    """The service knows what the round is now; whether it heard of it or not."""
+    held = {**ANSWER, "action": "current", "event": "baseline", "repeated": True}
+    plan = (answer(ANSWER), HEARD, answer(held))
+    with misbehaving(*plan, then=problem(409)) as server:
+        client = asker(server.url, timeout=PLENTY)
+        choice = client.decide(idempotency_key="mine")
+        told = {"choice": choice, "id": choice.id, "key": "key:mine"}[named]
+        client.call("fallback", "shop", told)
+        again = client.decide(idempotency_key="mine")
+        assert (again.action, again.event, again.repeated) == ("current", "baseline", True)
+        with pytest.raises(ServiceError):
+            client.call("fallback", "shop", told)
+        server.then = answer(ANSWER)
+        assert client.decide(idempotency_key="mine").action == "new"
 
 
 def test_in_a_batch_only_what_is_not_known_is_asked_for(asker: Callable[..., SyncAsker]) -> None:

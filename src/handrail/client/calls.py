@@ -202,11 +202,14 @@ def fallback(
     if known is None:
         said = "the client fell back by itself; under keys of its own it reports what is needed"
         return FallbackAnswer(decision="", status="ignored", detail=said)
-    core.unsaid.withdraw(policy, [known])
+    core.unsaid.withdraw(policy, [known, *core.forget(policy, known)])
     path = decision_path(policy, known, "fallback")
     # Without a body it is "no-answer", also to a service of before that knows no reasons.
     body = b"" if because == "no-answer" else write({"because": because})
-    return (yield from core.call("POST", path, _as(FallbackAnswer), body=body, timeout=timeout))
+    try:
+        return (yield from core.call("POST", path, _as(FallbackAnswer), body=body, timeout=timeout))
+    finally:
+        core.forget(policy, known)  # what another thread was answered before the service heard
 
 
 # -- policies ----------------------------------------------------------------------------------

@@ -81,6 +81,17 @@ class Core:
                 self._given.popitem(last=False)
             return first
 
+    def forget(self, policy: str, decision: str) -> list[str]:
+        """Forget what was answered in a round, by its id or key:KEY; return the ids it had."""
+        with self._lock:
+            gone = [
+                place
+                for place, choice in self._given.items()
+                if place[0] == policy and decision in (choice.id, f"key:{choice.key}")
+            ]
+            choices = [self._given.pop(place) for place in gone]
+        return [choice.id for choice in choices if choice.id is not None]
+
     # -- calls that do not fall back ----------------------------------------------------------
 
     def call(

@@ -10,7 +10,7 @@ from handrail.service.book import Book
 from handrail.service.events import Decided
 from handrail.service.messages import Action, Answer
 
-__all__ = ["action_of", "answer", "moment", "reason"]
+__all__ = ["action_of", "answer", "answer_fallen", "moment", "reason"]
 
 
 def moment(at: int) -> str:
@@ -65,4 +65,21 @@ def answer(book: Book, event: Decided, repeated: bool = False) -> Answer:
         awaits_reward=book.awaits_reward(event.event),
         repeated=repeated,
         say_played=book.needs_word and book.awaits_reward(event.event),
+    )
+
+
+def answer_fallen(book: Book, event: Decided, baseline: Action, awaited: bool) -> Answer:
+    """Return what a decision is answered with after the baseline was played in its round."""
+    return Answer(
+        id=book.decision_id(event),
+        round=event.round,
+        action=baseline,
+        event="baseline",
+        margin=None,  # the one in the log is of the action that was not played
+        reason=(
+            f"Action {baseline}, the baseline, is played: it was reported that it had been played "
+            f"in this round instead of action {action_of(book, event)}."
+        ),
+        awaits_reward=awaited,
+        repeated=True,
     )

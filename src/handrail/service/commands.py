@@ -10,7 +10,7 @@ from typing import Final
 from handrail._version import __version__
 from handrail.errors import InputError
 from handrail.policies.identity import new_name, parse_id
-from handrail.service.answers import answer
+from handrail.service.answers import answer, answer_fallen
 from handrail.service.book import Book
 from handrail.service.definition import (
     LOG_VERSION,
@@ -33,7 +33,7 @@ from handrail.service.history import history, keyed_decision
 from handrail.service.messages import Action, Answer, ArmRequest, CreateRequest, DecideRequest, Mode
 from handrail.service.played import named_in, say_played
 from handrail.service.problems import Problem, from_input
-from handrail.service.rounds import Asked, ask, check, decide, fingerprint
+from handrail.service.rounds import Asked, ask, baseline_of, check, decide, fingerprint
 from handrail.service.session import Session
 
 __all__ = [
@@ -247,12 +247,17 @@ def _repeated(session: Session, book: Book, request: DecideRequest) -> Answer | 
         return None
     if event.request != fingerprint(request):
         raise _other_request()
-    past = history(session, book, parse_id(book.decision_id(event)))
-    if past is not None and past.fell_back:  # it counts as the baseline: nobody may explore on it
+    identity = parse_id(book.decision_id(event))
+    past = history(session, book, identity)
+    if past is None or past.fell_back is None:
+        return answer(book, event, repeated=True)
+    # It counts as the baseline: nobody may explore on it.
+    baseline = baseline_of(book, event, request)
+    if baseline is None:
         raise Problem(
             409,
             "the baseline was played under it",
             field="idempotency_key",
             remedy="use a new key for every round",
         )
-    return answer(book, event, repeated=True)
+    return answer_fallen(book, event, baseline, book.policy.waits(identity))

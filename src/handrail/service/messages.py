@@ -107,7 +107,8 @@ class Answer(Served):
     event : {"optimistic", "safe", "baseline"}
         The most optimistic action, another safe one, or the baseline.
     margin : float or None
-        The certified margin if it is played; None for algorithms that promise nothing.
+        The certified margin if it is played; None for algorithms that promise nothing, and where
+        the baseline was played after all.
     reason : str
         Why, in one sentence.
     awaits_reward : bool

@@ -31,7 +31,7 @@ from handrail.service.limits import Limits
 from handrail.service.messages import Action, DecideRequest, Mean
 from handrail.service.overrides import other_baseline, other_mean
 
-__all__ = ["Asked", "ask", "check", "decide", "digest_of", "fingerprint"]
+__all__ = ["Asked", "ask", "baseline_of", "check", "decide", "digest_of", "fingerprint"]
 
 
 class Asked(NamedTuple):
@@ -229,6 +229,16 @@ def _baseline(book: Book, asked: Asked) -> int:
     told = asked.given.get("baseline", book.baseline)
     assert isinstance(told, int)
     return told
+
+
+def baseline_of(book: Book, event: Decided, request: DecideRequest) -> Action | None:
+    """Return what the baseline of a round is called that was decided on this request, if any."""
+    told = book.baseline if event.baseline is None else event.baseline
+    if book.guard or not isinstance(told, int):
+        return told
+    if isinstance(request.features, dict):  # the log has the digest of the names, not all of them
+        return list(request.features)[told]
+    return book.name_of(told)
 
 
 def _named(book: Book, asked: Asked, decision: Decision, action: int) -> Action:
