@@ -414,6 +414,185 @@ def test_pages_that_cannot_be_moved_may_be_moved_by_another_program(tmp_path: Pa
     store.close()
 
 
+READS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM events").fetchone()
+print("reads", flush=True)
+sys.stdin.read()
+"""
+
+
+def grown(copy: Path) -> None:
+    """Make a copy as long as any file of these tests, so that none is cut off by it."""
+    with copy.open("ab") as file:
+        file.truncate(400_000)
+
+
+@pytest.mark.parametrize("begun", ["as new", "restored", "served"])
+def test_a_copy_over_a_file_that_is_being_read_since_the_start(tmp_path: Path, begun: str) -> None:
+    """Its pages cannot be moved, nor what the server marks it with."""
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    if begun != "as new":
+        store = open_store(str(path), exclusive=True)
+        add(store, "news", 40)
+        store.close()
+        if begun == "restored":
+            back_up(str(path), copy)
+            restore(copy, str(path))
+    open_store(str(path)).close()  # by `handrail keys`, for one
+    back_up(str(path), copy)
+    grown(copy)
+    with child(READS, path) as reads:
+        assert line(reads) == "reads"
+        store = open_store(str(path), exclusive=True)
+        store.check()
+        shutil.copyfile(copy, path)
+        with pytest.raises(StoreBroken, match="was written over"):
+            store.check()
+    store.close()
+    assert path.read_bytes() == copy.read_bytes()
+
+
+def unmarked(path: Path) -> SqliteStore:
+    """Open a file as an earlier release left it."""
+    open_store(str(path), exclusive=True).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE mark")
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    return store
+
+
+def test_a_file_is_marked_as_soon_as_nobody_reads_it(tmp_path: Path) -> None:
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    unmarked(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE mark")
+    with child(READS, path) as reads:
+        assert line(reads) == "reads"
+        store = open_store(str(path), exclusive=True)
+        size = beside(path, "-wal").stat().st_size
+        for _ in range(3):
+            store.check()
+        assert beside(path, "-wal").stat().st_size == size  # nothing is written again and again
+    store.check()
+    back_up(str(path), copy)
+    grown(copy)
+    shutil.copyfile(copy, path)
+    with pytest.raises(StoreBroken, match="was written over"):
+        store.check()
+    store.close()
+
+
+def test_a_file_is_marked_as_soon_as_the_disk_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    open_store(str(path), exclusive=True).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE mark")
+    with monkeypatch.context() as full:
+        full.setattr(SqliteStore, "_mark", lambda _: None)
+        store = open_store(str(path), exclusive=True)
+        store.check()
+    store.check()
+    back_up(str(path), copy)
+    grown(copy)
+    shutil.copyfile(copy, path)
+    with pytest.raises(StoreBroken, match="was written over"):
+        store.check()
+    store.close()
+
+
+def test_a_mark_that_is_tried_again_and_finds_the_disk_failing(swapped: Swapped) -> None:
+    store = swapped.store
+    connection = store._connection
+
+    class Failing:
+        def execute(self, statement: str, values: tuple[bytes, ...] = ()) -> sqlite3.Cursor:
+            if "wal_checkpoint" in statement:
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+                error.sqlite_errorname = "SQLITE_IOERR_FSYNC"
+                raise error
+            return connection.execute(statement, values)
+
+    store._marked = False
+    store._connection = Failing()  # type: ignore[assignment]
+    for _ in range(2):
+        with pytest.raises(StoreBroken, match="SQLITE_IOERR_FSYNC"):
+            store.check()
+    store._connection = connection
+    store.close()
+
+
+def damaged(path: Path) -> None:
+    """Write over the last pages of a file, which are not where its mark is."""
+    with path.open("r+b") as file:
+        file.seek(-8 * 4096, os.SEEK_END)
+        file.write(b"\xff" * 8 * 4096)
+
+
+@pytest.mark.parametrize("by", ["who writes", "who reads"])
+def test_no_pages_are_moved_into_a_file_that_is_damaged(tmp_path: Path, by: str) -> None:
+    """What is in the write-ahead log is sound, and may be the only place where it is."""
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    policy = add(store, "news", 400)
+    store._checkpoint()
+    with store.writing() as writer:
+        writer.append(policy, chain(401, 420))
+    damaged(path)
+    content, log = path.read_bytes(), beside(path, "-wal").read_bytes()
+    store._connection.execute("PRAGMA shrink_memory")
+    store._connection.execute("PRAGMA cache_size=1")
+    store._connection.execute("PRAGMA cache_size=2000")
+    with pytest.raises(StoreBroken, match="SQLITE_CORRUPT"):  # noqa: PT012
+        if by == "who writes":
+            with store.writing() as writer:
+                writer.events(policy)
+        else:
+            with store.reading() as reader:
+                reader.events(policy)
+    store.close()
+    del store
+    assert path.read_bytes() == content
+    assert beside(path, "-wal").read_bytes() == log
+
+
+def test_no_pages_are_moved_into_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with child(WRITES, path) as server:
+        assert line(server) == "written"
+        server.kill()
+        server.wait()
+    with path.open("r+b") as file:
+        file.seek(100)  # behind the head, by which the file is told from others
+        file.write(b"\xff" * (path.stat().st_size - 100))
+    content, log = path.read_bytes(), beside(path, "-wal").read_bytes()
+    with pytest.raises(InputError, match="is damaged"):
+        open_store(str(path), exclusive=True)
+    assert path.read_bytes() == content
+    assert beside(path, "-wal").read_bytes() == log
+
+
+WRITES = """
+import sys
+from logs import add, chain
+from handrail.service.store.open import open_store
+store = open_store(sys.argv[1], exclusive=True)
+policy = add(store, "news", 40)
+store._checkpoint()
+with store.writing() as writer:
+    writer.append(policy, chain(41, 60))
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
 def test_the_server_does_not_look_at_what_it_wrote_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

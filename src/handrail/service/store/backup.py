@@ -23,6 +23,7 @@ from handrail.service.store.sqlite_file import (
     check_orphans,
     connect,
     copy_to,
+    mark,
     version,
 )
 from handrail.service.store.sqlite_rows import SqliteReader, text_of
@@ -218,6 +219,8 @@ def _copy(view: SqliteView, part: Path, note: bool) -> Backup:
         copy.execute(UNMARK)  # a server has to know it from its own file
         if note:
             _note(copy, heads)
+        else:
+            mark(copy)
         events = sum(head.seq for head in heads.values())
     return Backup(part, len(policies), events, part.stat().st_size)
 

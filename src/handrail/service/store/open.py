@@ -151,7 +151,7 @@ def _open_sqlite(path: Path, given: Path, exclusive: bool, create: bool) -> Sqli
             check_rescued(path, given)
         with joined(path) as connection:
             migrate(connection, path, SQLITE, lock is not None)
-            # A restored backup has no write-ahead log yet.
+            # A backup that was put there by hand has no write-ahead log yet.
             connection.execute("PRAGMA journal_mode=WAL").fetchone()
             return SqliteStore(path, lock, given)
     except BaseException:

@@ -7,7 +7,6 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,6 @@ from handrail.service.store.protocol import StoreBroken, StoreUnavailable
 from handrail.service.store.sqlite_errors import judge
 from handrail.service.store.sqlite_file import (
     BESIDE,
-    MARK,
     RESCUED,
     WAIT_SECONDS,
     Files,
@@ -27,6 +25,7 @@ from handrail.service.store.sqlite_file import (
     join,
     keep_away,
     keep_open,
+    mark,
 )
 from handrail.service.store.sqlite_rows import PAGE_BITS, SqliteReader, SqliteWriter
 from handrail.service.store.sqlite_view import Readers
@@ -71,11 +70,15 @@ class SqliteStore:
         self._writer = SqliteWriter(self._connection)
         self._readers = Readers(self._connect)
         self._broken: str | None = None
-        self._swapped = False
+        self._damaged = False
+        self._mark_written: bytes | None = None
+        self._marked = True
+        """Whether the file has the mark that was written last; only a server marks it."""
         self._files = Files(path, self._given)
         if lock is not None:
             # What a server that was killed left in the write-ahead log. One that is killed again
             # and again may never come to move any pages by what it wrote itself.
+            self._files.know(self._connection)
             self._checkpoint()
 
     def __repr__(self) -> str:
@@ -124,9 +127,23 @@ class SqliteStore:
             self._check()
 
     def check(self) -> None:
-        """Raise `StoreBroken` if the files are not those that were opened."""
+        """Raise `StoreBroken` if the files are not those that were opened.
+
+        Where they could not be marked so that this can be told (somebody read them since before the
+        start, or the disk was full) it is tried again, without waiting for anybody.
+        """
         with self._turn:
             self._check()
+            if self._marked:
+                return
+            try:
+                self._checkpoint(again=True)
+            except sqlite3.Error as error:
+                found = judge(error)
+                if not isinstance(found, StoreBroken):
+                    raise
+                self._broken = str(found)
+                raise found from error
 
     def _check(self) -> None:
         if self._broken is not None:
@@ -134,7 +151,6 @@ class SqliteStore:
         changed = self._files.changed(_LOG_BYTES)
         if changed is not None:
             self._broken = changed
-            self._swapped = True
             if self._lock is not None:
                 self._broken = f"{changed}; {self._rescue(changed)}"
             raise StoreBroken(self._broken)
@@ -178,9 +194,15 @@ class SqliteStore:
                 note.unlink()
         return said
 
-    def reading(self) -> AbstractContextManager[SqliteReader]:
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[SqliteReader]:
         """Begin to read, from any thread; what is committed meanwhile is not seen."""
-        return self._readers.reading()
+        try:
+            with self._readers.reading() as reader:
+                yield reader
+        except StoreBroken:
+            self._damaged = True
+            raise
 
     def close(self) -> None:
         """Let go of the file."""
@@ -189,9 +211,10 @@ class SqliteStore:
                 self._check()
             self._files.close()
             self._readers.close()
-            if self._swapped:
+            if self._broken is not None or self._damaged:
                 # The last connection that SQLite closes moves the pages of its write-ahead log into
-                # the file, which is another one by now. So it stays open until the process ends.
+                # the file, which is another one by now or is damaged, and removes them where they
+                # are sound. So it stays open until the process ends.
                 keep_open(self._connection)
             else:
                 self._connection.close()
@@ -211,29 +234,36 @@ class SqliteStore:
                 raise StoreUnavailable(f"{self._path} was swapped, or what lies beside it")
         return connection
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, again: bool = False) -> None:
         """Move the pages of the write-ahead log into the file, and begin it anew.
 
         Where readers come all the time there is always one that keeps it from beginning anew, and
         it would grow for ever: new ones are let in only behind us, and we wait for the old ones. A
-        reader that takes longer lets it grow until the next try.
+        reader that takes longer lets it grow until the next try. Tried `again`, for the mark that
+        was written before, nobody is waited for.
 
         Done here and not by SQLite within a commit, because there it would keep a failed fsync to
         itself. RESTART holds the write lock meanwhile: versions of SQLite before 3.51.3 may lose
         pages when another connection writes at the wrong moment of a checkpoint.
         """
-        self._connection.execute(f"PRAGMA busy_timeout={round(1000 * _CHECKPOINT_SECONDS)}")
+        seconds = 0.0 if again else _CHECKPOINT_SECONDS
+        self._connection.execute(f"PRAGMA busy_timeout={round(1000 * seconds)}")
+        self._marked = False
         try:
-            mark = self._mark()
-            if mark is not None:
-                self._files.mark(mark, complete=False)  # others may move it, if we cannot
+            if not again or self._mark_written is None:
+                self._mark_written = self._mark()
+                if self._mark_written is not None:
+                    # Others may move it, if we cannot.
+                    self._files.mark(self._mark_written, complete=False)
             (_, pages, moved) = self._connection.execute(
                 "PRAGMA wal_checkpoint(RESTART)"
             ).fetchone()
-            self._writer.pages = 0
+            if not again:
+                self._writer.pages = 0
             # Both are -1 where nothing was looked at, because another program is moving pages.
-            if mark is not None and pages == moved >= 0:
-                self._files.mark(mark, complete=True)
+            if self._mark_written is not None and pages == moved >= 0:
+                self._files.mark(self._mark_written, complete=True)
+                self._marked = True
         except sqlite3.Error as error:
             if not isinstance(judge(error), StoreUnavailable):
                 raise
@@ -244,15 +274,12 @@ class SqliteStore:
 
     def _mark(self) -> bytes | None:
         """Write a mark that no other state of the file has; it gets there with the pages."""
-        mark = secrets.token_bytes(16)
         try:
-            for statement, values in MARK:
-                self._connection.execute(statement, (mark,) * values)
+            return mark(self._connection)
         except sqlite3.Error as error:
             if not isinstance(judge(error), StoreUnavailable):
                 raise
             return None  # a full disk: to move pages may be what makes room in the log
-        return mark
 
     def _undo(self) -> None:
         """Leave the transaction."""

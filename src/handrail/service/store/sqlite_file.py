@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import re
+import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,6 @@ from handrail.service.store.sqlite_errors import judge
 __all__ = [
     "ALONE",
     "BESIDE",
-    "MARK",
     "RESCUED",
     "UNMARK",
     "WAIT_SECONDS",
@@ -38,6 +38,7 @@ __all__ = [
     "keep_away",
     "keep_open",
     "make_file",
+    "mark",
     "migrate",
     "version",
 ]
@@ -62,7 +63,7 @@ RESCUED: Final = ".rescued-"
 """What is put behind the file's name, with a random number, for what a server rescued."""
 
 UNMARK: Final = "DROP TABLE IF EXISTS mark"
-MARK: Final = (
+_MARK: Final = (
     ("CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, mark BLOB NOT NULL) STRICT", 0),
     ("INSERT OR REPLACE INTO mark VALUES (1, ?)", 1),
 )
@@ -293,7 +294,7 @@ class Files:
         self._found = self._look()
         self._begun = self._begins()
         self._marks: set[bytes] = set()
-        """Those that the file may have; none before all pages were moved once."""
+        """Those that the file may have; none where nothing is known of it yet."""
         self._overwritten = False
         self._written = 0 if self._found[0] is None else self._found[0].st_mtime_ns
         """When the file was written to, by us or by who moved pages."""
@@ -358,19 +359,30 @@ class Files:
         if file is None or not self._marks or file.st_mtime_ns == self._written:
             return None
         try:
-            with contextlib.closing(sqlite3.connect(self._alone, uri=True)) as alone:
-                # First: while pages are being moved it may be shorter than its first page says.
-                alone.execute("PRAGMA writable_schema=1")
-                found = alone.execute("SELECT mark FROM mark").fetchone()
+            found = self._marked_with()
         except sqlite3.Error as error:
             if isinstance(judge(error), StoreUnavailable):
                 return None  # no handle is left, for one: it is looked at again
             found = None
-        if found is None or found[0] not in self._marks:
+        if found is None or found not in self._marks:
             self._overwritten = True
             return f"{self._names[0]} was written over under the server"
         self._written = file.st_mtime_ns
         return None
+
+    def _marked_with(self) -> bytes | None:
+        """Return the mark that the file has, without what is in its write-ahead log."""
+        with contextlib.closing(sqlite3.connect(self._alone, uri=True)) as alone:
+            # First: while pages are being moved it may be shorter than its first page says.
+            alone.execute("PRAGMA writable_schema=1")
+            return _mark_in(alone)
+
+    def know(self, connection: sqlite3.Connection) -> None:
+        """Know the mark that the file has since before, and the one that its log brings."""
+        with contextlib.suppress(sqlite3.Error):  # it has none: from an earlier release
+            before = self._marked_with()
+            if before is not None:
+                self._marks = {before, _mark_in(connection) or before}
 
     def mark(self, mark: bytes, complete: bool) -> None:
         """Know a mark that the file has, or will have when all pages up to there are moved."""
@@ -426,6 +438,19 @@ class Files:
         return found
 
 
+def _mark_in(connection: sqlite3.Connection) -> bytes | None:
+    found = connection.execute("SELECT mark FROM mark").fetchone()
+    return None if found is None else found[0]
+
+
+def mark(connection: sqlite3.Connection) -> bytes:
+    """Write a mark that no other state of a file has."""
+    made = secrets.token_bytes(16)
+    for statement, values in _MARK:
+        connection.execute(statement, (made,) * values)
+    return made
+
+
 def copy_to(original: sqlite3.Connection, part: Path) -> None:
     """Copy a database as it is at one moment into a new file, whole by itself, and check that."""
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -454,6 +479,7 @@ def make_file(path: Path, migrations: Sequence[Migration]) -> None:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             _apply(connection, migrations)
+            mark(connection)  # from the first moment on: its server may get to it late
             connection.execute("COMMIT")
             (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
             if mode != "wal":
