@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +209,85 @@ def test_a_file_of_another_kind(tmp_path: Path, capfd: pytest.CaptureFixture[str
         path.write_bytes(content)
         assert main(["audit", str(path)]) == 2
         assert capfd.readouterr().err.startswith("error: ")
+
+
+# -- the process -----------------------------------------------------------------------------------
+
+MODULE = ["-m", "handrail"]
+SCRIPT = ["-c", "import sys; from handrail.cli import main; sys.exit(main())"]
+"""As the console script does."""
+WITHIN = ["-c", "import sys; from handrail.cli import main; sys.exit(main(sys.argv[1:]))"]
+"""As a program does that has other things to do."""
+
+
+@contextlib.contextmanager
+def auditing(
+    way: list[str], database: Path, tmp_path: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Start an audit that waits for heads; yield it and a pipe that it, or nobody, reads."""
+    heads = tmp_path / "heads"
+    os.mkfifo(heads)
+    process = subprocess.Popen(
+        [sys.executable, *way, "audit", str(database), f"--heads={heads}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    try:
+        pipe = os.open(heads, os.O_WRONLY)  # waits for who reads it
+        try:
+            yield process, pipe
+        finally:
+            os.close(pipe)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
+
+
+@posix_only
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("way", [MODULE, SCRIPT, WITHIN], ids=["module", "script", "within"])
+def test_nothing_goes_on_when_it_is_ended(
+    database: Path, tmp_path: Path, way: list[str], number: signal.Signals
+) -> None:
+    if way is WITHIN and number == signal.SIGKILL:
+        pytest.skip("nobody is told")
+    with auditing(way, database, tmp_path) as (process, pipe):
+        process.send_signal(number)
+        assert process.wait(30) == (130 if number == signal.SIGINT else -number)
+        with pytest.raises(BrokenPipeError):
+            os.write(pipe, b"\n")
+
+
+@pytest.mark.parametrize("way", [MODULE, SCRIPT, WITHIN], ids=["module", "script", "within"])
+def test_exit_codes_and_streams_are_those_of_the_command(
+    database: Path, tmp_path: Path, way: list[str]
+) -> None:
+    said = []
+    for more in ([], [f"--head={'0' * 64}"], ["--policy=none"], ["--nonsense"]):
+        run = subprocess.run(
+            [sys.executable, *way, "audit", str(database), *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        said.append((run.returncode, run.stdout[-12:], run.stderr[:20]))
+    assert said == [
+        (0, "all is well\n", ""),
+        (1, "ng is wrong\n", ""),
+        (2, "", "error: policy: there"),
+        (2, "", "error: command line:"),
+    ]
+
+
+def test_a_caller_goes_on_after_an_audit(database: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    assert main(["audit", str(database)]) == 0
+    assert main(["audit", str(database), "--policy", "none"]) == 2
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+    assert "Verdict: holds." in capfd.readouterr().out

@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     try:
         chosen = parser.parse_args(arguments)
+        chosen.whole = arguments is None  # the process is the command's: it may become another
         if not hasattr(chosen, "run"):
             parser.print_help()
             code = 0

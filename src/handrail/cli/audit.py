@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from handrail.cli.database import store_errors
@@ -74,9 +79,50 @@ def _again(arguments: argparse.Namespace) -> int:
         given.append(f"--policy={arguments.policy}")
     if arguments.json:
         given.append("--json")
-    sys.stdout.flush()
     command = [sys.executable, "-P", "-m", "handrail", "audit", *given]
-    return subprocess.call(command, env={**os.environ, _UNCOMPILED: "1"})
+    environment = {**os.environ, _UNCOMPILED: "1"}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if arguments.whole and os.name == "posix":
+        # Whoever ends the process that he started ends the audit.
+        os.execve(sys.executable, command, environment)
+    return _wait_for(command, environment)
+
+
+def _wait_for(command: list[str], environment: dict[str, str]) -> int:
+    """Run a command in a child; what asks this process to end ends the child first."""
+    told: list[int] = []
+    with subprocess.Popen(command, env=environment) as child:
+
+        def end(number: int, _: FrameType | None) -> None:
+            told.append(number)
+            child.terminate()
+
+        with _signals(end):
+            try:
+                code = child.wait()
+            except BaseException:
+                child.kill()
+                raise
+    for number in told[:1]:
+        signal.raise_signal(number)  # and this process, as it would have without a child
+    return code
+
+
+@contextlib.contextmanager
+def _signals(end: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have a function told what would end this process, and nothing that it sees to itself."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # others cannot
+        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _audit(arguments: argparse.Namespace) -> int:
