@@ -99,6 +99,7 @@ class FakeDesk:
         self.reachable = True
         self.waiting = 0
         self.damaged = 0
+        self.damaged_rows = {"idempotency": 0, "keys": 0}
         self.restored = 0
         self.batches = 0
         self.commit_seconds = 0.0

@@ -66,6 +66,12 @@ class MemoryTransaction:
             return None
         return next(row for row in self.content.logs[policy] if row.seq == found[0])
 
+    def kept(self, policy: int, key: str) -> tuple[int | None, int | None]:
+        return self.content.kept.get((policy, key), (None, None))
+
+    def rotten_kept(self, limit: int) -> list[str]:
+        return []
+
     def keys(self) -> list[KeyRow]:
         return list(self.content.rows.values())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from handrail.service.store.backup import back_up
 from handrail.service.store.open import open_store
 from handrail.service.store.protocol import PolicyRow, Row, Store
 from logs import add, chain
+from rotten import change, lenient
 
 LAST = 2**63 - 1
 """The largest id, and the largest number, that a database can hold."""
@@ -38,27 +37,6 @@ def audited(path: Path) -> str:
     """Return the policies that an audit comes across, the numbers without one, and its verdict."""
     with child(AUDITS, path) as audit:
         return line(audit)
-
-
-def change(path: Path, statement: str, *values: object) -> None:
-    """Change a file behind handrail's back."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(statement, values)
-
-
-def lenient(path: Path, table: str, statement: str) -> None:
-    """Change a table as flipped bits do, whatever its declaration says of types."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        (sql,) = connection.execute(
-            "SELECT sql FROM sqlite_master WHERE name = ?", (table,)
-        ).fetchone()
-        change = "UPDATE sqlite_master SET sql = ? WHERE name = ?"
-        connection.execute("PRAGMA writable_schema=1")
-        connection.execute(change, (sql.replace(" NOT NULL", "").replace(" STRICT", ""), table))
-        connection.execute("PRAGMA writable_schema=RESET")
-        connection.execute(statement)
-        connection.execute("PRAGMA writable_schema=1")
-        connection.execute(change, (sql, table))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.errors import InputError
 from handrail.service.store.open import open_store
-from handrail.service.store.protocol import KeyRow, PolicyRow, Row, SnapshotRow, Store
+from handrail.service.store.protocol import KeyMoved, KeyRow, PolicyRow, Row, SnapshotRow, Store
 from handrail.service.store.protocol import StoreUnavailable as Unavailable
 from logs import add, chain
 
@@ -37,6 +37,25 @@ def test_events_of_no_policy_are_found(store: Store) -> None:
     with store.reading() as reader:
         assert reader.ownerless() == strays
         assert len(reader.events(news)) == 9
+
+
+def test_what_is_kept_of_a_key_and_leads_to_no_event(store: Store) -> None:
+    policy = add(store, "news", 5)
+    with store.writing() as writer:
+        writer.remember(policy, "right", 3, 7)
+        writer.remember(policy, "gone", 9, 8)
+        writer.remember(policy, "rotten", 0, 9)
+        writer.remember(0, "", 0, 9)
+    with store.reading() as reader:
+        assert reader.keyed(policy, "right") == chain(3, 3)[0]
+        for key, kept in (("gone", (9, 8)), ("rotten", (None, 9))):
+            with pytest.raises(KeyMoved):
+                reader.keyed(policy, key)
+            assert reader.kept(policy, key) == kept
+        assert reader.kept(policy, "right") == (3, 7)
+        assert reader.kept(policy, "unknown") == (None, None)
+        assert reader.rotten_kept(10) == [f"policy {policy}, key 'rotten'"]
+        assert reader.rotten_kept(0) == []
 
 
 def test_rounds_are_found_with_both_ends(store: Store) -> None:

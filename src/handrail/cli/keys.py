@@ -106,8 +106,13 @@ def run_create(arguments: argparse.Namespace) -> int:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print all keys, the oldest first."""
+    from handrail.service.keys import Keyring, rotten_keys
+
     with opened(database_of(arguments), create=False) as store, store.reading() as reader:
-        rows = sorted(reader.keys(), key=lambda row: (row.created_at, row.id))
+        stored = reader.keys()
+    for rotten in rotten_keys(stored):
+        print(f"damaged, and left out: {rotten}", file=sys.stderr)
+    rows = sorted(Keyring(stored).rows, key=lambda row: (row.created_at, row.id))
     shown = [_shown(row) for row in rows]
     if arguments.json:
         print(json.dumps(shown, indent=2))
@@ -124,10 +129,11 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 def run_revoke(arguments: argparse.Namespace) -> int:
     """Revoke a key."""
+    from handrail.service.keys import Keyring
+
     with opened(database_of(arguments), create=False) as store, store.writing() as writer:
         if not writer.revoke_key(arguments.id, time.time_ns() // 1000):
-            rows = writer.keys()
-            known = {row.id: row for row in rows}.get(arguments.id)
+            known = {row.id: row for row in Keyring(writer.keys()).rows}.get(arguments.id)
             if known is None:
                 raise InputError(
                     "id", f"there is no key {arguments.id!r}", "see `handrail keys list`"

@@ -22,6 +22,7 @@ from handrail.service import commands, outcomes, views
 from handrail.service.book import Book
 from handrail.service.events import Decided
 from handrail.service.keeper import TRY_SECONDS, Keeper
+from handrail.service.keys import rotten_keys
 from handrail.service.limits import Limits
 from handrail.service.messages import (
     Answer,
@@ -145,6 +146,11 @@ class Desk:
     def damaged(self) -> int:
         """How many logs were found not to follow their hashes."""
         return len(self._shelf.damaged)
+
+    @property
+    def damaged_rows(self) -> dict[str, int]:
+        """How many rows were found that nobody wrote, by table."""
+        return {table: len(rows) for table, rows in self._shelf.rotten.items()}
 
     @property
     def waiting(self) -> int:
@@ -307,7 +313,9 @@ class Desk:
 
     async def keys(self) -> list[KeyRow]:
         """Return the API keys."""
-        return await self._read(lambda reader: reader.keys())
+        rows = await self._read(lambda reader: reader.keys())
+        self._shelf.note_rotten("keys", rotten_keys(rows))
+        return rows
 
     async def _look(self, name: str) -> tuple[Book, int]:
         return await self._see(name, lambda look, book: (book, look.number(book)))

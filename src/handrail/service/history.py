@@ -41,11 +41,8 @@ def history(session: Session, book: Book, identity: Identity) -> Past | None:
 def keyed_decision(session: Session, book: Book, key: str) -> Decided | None:
     """Return the decision that was made under an idempotency key, if it is still kept.
 
-    What is kept of keys may be of events that a restore removed, and others are in their places.
-    The one that was made under the key is lost then, as it is with its key.
+    Where a restore removed the event, the decision is lost, as it is with its key.
     """
     event = session.keyed(book, key)
     oldest = session.now - int(session.limits.idempotency_seconds * 1e6)
-    if isinstance(event, Decided) and event.key == key and event.at >= oldest:
-        return event
-    return None
+    return None if event is None or event.at < oldest else event

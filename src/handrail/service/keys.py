@@ -13,13 +13,14 @@ from typing import Final
 from handrail.errors import InputError, nearest
 from handrail.service.store.protocol import KeyRow
 
-__all__ = ["ROLES", "Keyring", "new_key"]
+__all__ = ["ROLES", "Keyring", "new_key", "rotten_keys"]
 
 ROLES: Final = ("decide", "reward", "read", "admin")
 """An admin may do everything, any other role only what it is named after."""
 
 _LABEL: Final = 100
 _KEY: Final = re.compile(r"hr_([0-9a-f]{8})_([0-9a-f]{48})", re.ASCII)
+_ID: Final = re.compile(r"[0-9a-f]{8}", re.ASCII)
 _NOBODY: Final = bytes(32)
 """Compared with where there is no such key; no secret has this hash that anybody could find."""
 
@@ -89,16 +90,21 @@ class Keyring:
     Parameters
     ----------
     rows : iterable of KeyRow
-        What is stored; revoked and expired keys open nothing.
+        What is stored; revoked and expired keys open nothing, nor do rows that nobody wrote.
     """
 
     def __init__(self, rows: Iterable[KeyRow] = ()) -> None:
-        self._rows = {row.id: row for row in rows}
+        self._rows = {row.id: row for row in rows if _wrong(row) is None}
 
     def __len__(self) -> int:
         """Return how many keys open something now."""
         now = time.time_ns() // 1000
         return sum(row.opens(now) for row in self._rows.values())
+
+    @property
+    def rows(self) -> list[KeyRow]:
+        """What is stored of the keys, without rows that nobody wrote."""
+        return list(self._rows.values())
 
     def check(self, token: str, now: int | None = None) -> KeyRow | None:
         """Return what is stored of a key; None if it is wrong, unknown, revoked or expired.
@@ -128,6 +134,35 @@ class Keyring:
         wanted = row.hash if row is not None and known else _NOBODY
         same = hmac.compare_digest(_hash(found[2]), wanted)
         return row if same and known else None
+
+
+def rotten_keys(rows: Iterable[KeyRow]) -> list[str]:
+    """Return which rows were written by nobody, and what is wrong with them, in words."""
+    return [f"key {row.id!r}: {wrong}" for row in rows if (wrong := _wrong(row)) is not None]
+
+
+def _wrong(row: KeyRow) -> str | None:
+    """Return what is wrong with a row: a flipped bit makes another value, or another type, of one.
+
+    Where it makes a value that could be one, such as another time, nothing tells.
+    """
+    if not isinstance(row.id, str) or _ID.fullmatch(row.id) is None:
+        return "its id is none"
+    if row.role not in ROLES:
+        return "its role is none"
+    if not isinstance(row.hash, bytes) or len(row.hash) != len(_NOBODY):
+        return "its hash is none"
+    for name in ("policy", "label"):
+        text = getattr(row, name)
+        if not (text is None or isinstance(text, str)):
+            return f"its {name} is no text"
+    if row.created_at is None:
+        return "it was never made"
+    for name in ("created_at", "revoked_at", "expires_at", "used_at"):
+        at = getattr(row, name)
+        if not (at is None or (isinstance(at, int) and at >= 0)):
+            return f"its {name} is no time"
+    return None
 
 
 def _hash(secret: str) -> bytes:

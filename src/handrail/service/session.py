@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from handrail._version import __version__
 from handrail.service.book import Book
 from handrail.service.chain import link
@@ -13,10 +15,19 @@ from handrail.service.events import Decided, Event, Upgraded, decode, encode, ro
 from handrail.service.limits import Limits
 from handrail.service.problems import Problem
 from handrail.service.shelf import DamagedLog, Shelf, catch_up
-from handrail.service.store.protocol import HeadRow, LogMoved, PolicyRow, Reader, Row, Writer
+from handrail.service.store.protocol import (
+    HeadRow,
+    KeyMoved,
+    LogMoved,
+    PolicyRow,
+    Reader,
+    Row,
+    Writer,
+)
 
 __all__ = ["Look", "Session"]
 
+_PAGE: Final = 100
 _LAST: Final = 253_402_300_799_000_000
 """The last second of the year 9999: nothing can read or show what lies after that year."""
 
@@ -160,14 +171,71 @@ class Session(Look):
         """Keep the idempotency key that a decision was made under."""
         self._keys[self._numbers[id(book)], key] = seq, event
 
-    def keyed(self, book: Book, key: str) -> Event | None:
-        """Return the event that was written under an idempotency key."""
+    def keyed(self, book: Book, key: str) -> Decided | None:
+        """Return the decision that was made under an idempotency key, if it is still kept."""
         number = self._numbers[id(book)]
         fresh = self._keys.get((number, key))
         if fresh is not None:
             return fresh[1]
-        row = self.log.keyed(number, key)
-        return None if row is None else decode(row.body)
+        try:
+            row = self.log.keyed(number, key)
+            if row is None:
+                return None
+            event = decode(row.body)
+            if isinstance(event, Decided) and event.key == key:
+                return event
+        except (KeyMoved, msgspec.MsgspecError):
+            pass
+        return self._search(number, key)
+
+    def _search(self, number: int, key: str) -> Decided | None:
+        """Look for the decision under a key whose row leads to no event, or to another one.
+
+        Either a restore removed it, or the row is rotten: then it is where the row says when it was
+        made. Where the row does not say that, nobody may decide again: it could be twice.
+        """
+        seq, at = self.log.kept(number, key)
+        found = None if at is None else self._made(number, key, at)
+        if found is None and seq is not None and at is not None:
+            return None
+        self.shelf.note_rotten("idempotency", [f"policy {number}, key {key!r}"])
+        if found is None:
+            raise Problem(
+                503,
+                "what was kept of it is damaged, and whether anything was decided is not known",
+                field="idempotency_key",
+                remedy="play the baseline, and use a new key for another round",
+            )
+        return found
+
+    def _made(self, number: int, key: str, at: int) -> Decided | None:
+        """Return the decision that was made under a key at this time; times never go back."""
+        head = self.log.head(number)
+        first, last = 1, 1 if head is None else head.seq + 1
+        try:
+            while first < last:
+                middle = (first + last) // 2
+                if decode(self._event(number, middle).body).at < at:
+                    first = middle + 1
+                else:
+                    last = middle
+            while rows := self.log.events(number, first - 1, _PAGE):
+                for row in rows:
+                    event = decode(row.body)
+                    if event.at != at:
+                        return None
+                    if isinstance(event, Decided) and event.key == key:
+                        return event
+                first = rows[-1].seq + 1
+        except msgspec.MsgspecError as error:
+            raise _damaged(f"an event cannot be read ({error})") from error
+        return None
+
+    def _event(self, number: int, seq: int) -> Row:
+        rows = self.log.events(number, seq - 1, 1)
+        if not rows or rows[0].seq != seq:
+            raise _damaged(f"event {seq} is missing")
+        return rows[0]
 
     def flush(self) -> None:
         """Hand over what was written, so that it can be read within the transaction."""

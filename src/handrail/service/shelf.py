@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -121,6 +121,8 @@ class Shelf:
         self._numbers: dict[str, int] = {}
         self.damaged: dict[str, str] = {}
         """Policies whose logs were found not to follow their hashes, by name, and where."""
+        self.rotten: dict[str, frozenset[str]] = dict.fromkeys(("idempotency", "keys"), frozenset())
+        """Rows that nobody wrote, by table, in words."""
 
     def __len__(self) -> int:
         return len(self._books)
@@ -157,6 +159,12 @@ class Shelf:
         self.damaged.pop(row.name, None)  # that was another log
         self._numbers[row.name] = row.number
         self._books[row.number] = book
+
+    def note_rotten(self, table: str, rows: Iterable[str]) -> None:
+        """Take in which rows of a table were found to be rotten, and say so of each once."""
+        for row in {*rows} - self.rotten[table]:
+            _LOG.critical("a row of the table %s is damaged, and is left out: %s", table, row)
+            self.rotten[table] |= {row}
 
     def drop(self, number: int) -> None:
         """Forget what is in memory of a policy: the log has it."""

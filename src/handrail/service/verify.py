@@ -33,6 +33,8 @@ __all__ = ["Verifier"]
 _LOG: Final = logging.getLogger("handrail.service")
 _T = TypeVar("_T")
 _PAGE: Final = 200
+_ROTTEN: Final = 100
+"""Rows that are named at most: more are not one byte's work."""
 _AGAIN_SECONDS: Final = 1.0
 """How long to wait for a database that is away."""
 
@@ -68,6 +70,7 @@ class Verifier:
     def _run(self) -> None:
         started = time.monotonic()
         try:
+            self._find_rotten()
             noted = self._noted()
             policies = self._read(lambda reader: reader.policies()) or []
             for row in policies:
@@ -115,6 +118,14 @@ class Verifier:
         except Exception:
             _LOG.exception("the heads that the database noted cannot be read")
         return found
+
+    def _find_rotten(self) -> None:
+        """Say what is kept of idempotency keys and leads nowhere, before anybody asks by them."""
+        try:
+            rows = self._read(lambda reader: reader.rotten_kept(_ROTTEN)) or []
+            self._shelf.note_rotten("idempotency", rows)
+        except Exception:
+            _LOG.exception("what is kept of idempotency keys cannot be read")
 
     def _find_lost(self, row: PolicyRow, noted: list[HeadRow]) -> None:
         """Say which events are known of and are not in a log, which is sound by itself.

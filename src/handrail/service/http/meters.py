@@ -127,6 +127,12 @@ def _from_desk(desk: DeskPort) -> Iterator[Metric]:
     yield _gauge(
         "damaged_policies", "Policies whose logs do not follow their hashes.", desk.damaged
     )
+    rows = GaugeMetricFamily(
+        "handrail_damaged_rows", "Rows that nobody wrote, and that are left out.", labels=["table"]
+    )
+    for table, count in desk.damaged_rows.items():
+        rows.add_metric([table], float(count))
+    yield rows
     yield CounterMetricFamily(
         "handrail_restored",
         "Times that a log was not the one in memory, and all state was folded again.",

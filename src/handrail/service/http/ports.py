@@ -138,6 +138,10 @@ class DeskPort(Protocol):
         """How many logs were found not to follow their hashes."""
 
     @property
+    def damaged_rows(self) -> dict[str, int]:
+        """How many rows were found that nobody wrote, by table."""
+
+    @property
     def restored(self) -> int:
         """How often a log was found not to go on from where memory was."""
 

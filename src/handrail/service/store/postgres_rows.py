@@ -9,6 +9,7 @@ import psycopg
 
 from handrail.service.store.protocol import (
     HeadRow,
+    KeyMoved,
     KeyRow,
     LogMoved,
     PolicyRow,
@@ -119,12 +120,36 @@ class PostgresReader:
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
         found = self._connection.execute(
-            f"{_EVENTS} WHERE policy = %s AND seq = "
-            "(SELECT seq FROM handrail_idempotency WHERE policy = %s AND key = %s)",
-            (policy, policy, key.encode()),
+            "SELECT event.seq, event.round, event.body, event.hash FROM handrail_idempotency kept "
+            "LEFT JOIN handrail_events event ON event.policy = kept.policy "
+            "AND event.seq = kept.seq WHERE kept.policy = %s AND kept.key = %s",
+            (policy, key.encode()),
             binary=True,
         ).fetchall()
-        return Row._make(found[0]) if found else None
+        if not found:
+            return None
+        if found[0][0] is None:
+            raise KeyMoved("there is no such event")
+        return Row._make(found[0])
+
+    def kept(self, policy: int, key: str) -> tuple[int | None, int | None]:
+        """Return what is kept of an idempotency key: event and time, None where they are none."""
+        found = self._all(
+            "SELECT seq, at FROM handrail_idempotency WHERE policy = %s AND key = %s",
+            policy,
+            key.encode(),
+        )
+        seq, at = found[0] if found else (None, None)
+        return seq if seq is None or seq > 0 else None, at
+
+    def rotten_kept(self, limit: int) -> list[str]:
+        """Return what is kept of idempotency keys and was written by nobody: which, in words."""
+        # The keeper writes under the number of no policy to see whether it can.
+        found = self._all(
+            "SELECT policy, key FROM handrail_idempotency WHERE seq < 1 AND policy <> 0 LIMIT %s",
+            limit,
+        )
+        return [f"policy {policy}, key {key.decode(errors='replace')!r}" for policy, key in found]
 
     def keys(self) -> list[KeyRow]:
         """Return all API keys, revoked ones too."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 __all__ = [
     "HeadRow",
+    "KeyMoved",
     "KeyRow",
     "LogMoved",
     "PolicyRow",
@@ -36,6 +37,10 @@ class StoreBroken(Exception):
 
 class LogMoved(Exception):
     """A log no longer has the event it had: the database was restored, or failed over."""
+
+
+class KeyMoved(Exception):
+    """What is kept of an idempotency key leads to no event: it is rotten, or the event is gone."""
 
 
 class PolicyRow(NamedTuple):
@@ -126,10 +131,19 @@ class Reader(Protocol):
         """Return the numbers under which there are events and no policy."""
 
     def keyed(self, policy: int, key: str) -> Row | None:
-        """Return the event that an idempotency key was used for, if it is still kept."""
+        """Return the event that an idempotency key was used for, if it is still kept.
+
+        Raises `KeyMoved` if there is no such event. Another one than the key's may be in its place.
+        """
+
+    def kept(self, policy: int, key: str) -> tuple[int | None, int | None]:
+        """Return what is kept of an idempotency key: event and time, None where they are none."""
+
+    def rotten_kept(self, limit: int) -> list[str]:
+        """Return what is kept of idempotency keys and was written by nobody: which, in words."""
 
     def keys(self) -> list[KeyRow]:
-        """Return all API keys, revoked ones too."""
+        """Return all API keys, revoked ones too, as they are stored: values may be of any type."""
 
 
 class Writer(Reader, Protocol):

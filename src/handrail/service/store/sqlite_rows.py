@@ -11,6 +11,7 @@ from handrail.errors import InputError
 from handrail.service.store.migrations import SEQ_BITS
 from handrail.service.store.protocol import (
     HeadRow,
+    KeyMoved,
     KeyRow,
     LogMoved,
     PolicyRow,
@@ -30,6 +31,12 @@ _BODY: Final = "iif(typeof(body) = 'blob', body, x'')"
 _ROW: Final = f"seq, iif(typeof(round) = 'integer', round, NULL), {_BODY}, {_HASH}"
 _THERE: Final = """
     (SELECT hash FROM events JOIN policies ON number = policy WHERE id = ? AND name = ?) IS ?
+"""
+# The keeper writes under the number of no policy to see whether it can.
+_ROTTEN_KEPT: Final = f"""
+    SELECT policy, key FROM idempotency
+    WHERE typeof(policy) <> 'integer' OR typeof(key) <> 'text' OR typeof(at) <> 'integer'
+        OR typeof(seq) <> 'integer' OR seq NOT BETWEEN (policy <> 0) AND {_SEQS} LIMIT ?
 """
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
@@ -70,6 +77,11 @@ def _ids(policy: int, after: int = 0) -> tuple[int, int]:
         return 0, 0
     first = policy << SEQ_BITS
     return first + min(after, _SEQS), first + _SEQS
+
+
+def _seq(stored: object) -> int | None:
+    """Return the number of an event, if that is what is stored."""
+    return stored if isinstance(stored, int) and 0 < stored <= _SEQS else None
 
 
 def text_of(stored: bytes) -> str:
@@ -167,7 +179,26 @@ class SqliteReader:
         found = self._connection.execute(
             "SELECT seq FROM idempotency WHERE policy = ? AND key = ?", (policy, key)
         ).fetchone()
-        return None if found is None else self._row("id = ?", (policy << SEQ_BITS) + found[0])
+        if found is None:
+            return None
+        (seq,) = found
+        row = None if _seq(seq) is None else self._row("id = ?", (policy << SEQ_BITS) + seq)
+        if row is None:
+            raise KeyMoved(f"there is no event {seq!r}")
+        return row
+
+    def kept(self, policy: int, key: str) -> tuple[int | None, int | None]:
+        """Return what is kept of an idempotency key: event and time, None where they are none."""
+        found = self._connection.execute(
+            "SELECT seq, at FROM idempotency WHERE policy = ? AND key = ?", (policy, key)
+        ).fetchone()
+        seq, at = found or (None, None)
+        return _seq(seq), at if isinstance(at, int) else None
+
+    def rotten_kept(self, limit: int) -> list[str]:
+        """Return what is kept of idempotency keys and was written by nobody: which, in words."""
+        found = self._connection.execute(_ROTTEN_KEPT, (limit,))
+        return [f"policy {policy!r}, key {key!r}" for policy, key in found]
 
     def keys(self) -> list[KeyRow]:
         """Return all API keys, revoked ones too."""
@@ -308,7 +339,11 @@ class SqliteWriter(SqliteReader):
     def forget(self, before: int) -> None:
         """Drop idempotency keys from before this time (microseconds since 1970)."""
         self.begin()
-        done = self._connection.execute("DELETE FROM idempotency WHERE at < ?", (before,))
+        done = self._connection.execute(
+            # What is no time is older than any to SQLite, and may be of now.
+            "DELETE FROM idempotency WHERE at < ? AND typeof(at) = 'integer'",
+            (before,),
+        )
         self.pages += 2 + max(done.rowcount, 0)  # each may lie on a page of its own
 
     def put_snapshot(self, policy: int, snapshot: SnapshotRow, keep: int) -> None:
