@@ -17,6 +17,7 @@ from handrail.client.exchange import Exchange
 from handrail.client.journey import TooLarge
 from handrail.client.settings import Settings, check_settings
 from handrail.client.steps import Failure, Outcome, Reply, Request, Talk
+from handrail.client.unsaid import HandOut
 
 SETTINGS: Settings = check_settings(
     "http://127.0.0.1:8642",
@@ -68,7 +69,9 @@ def finish(talk: Talk[Choice], outcomes: list[Outcome]) -> Choice:
 @given(st.lists(OUTCOMES, min_size=1, max_size=3))
 def test_whatever_comes_there_is_something_to_play(outcomes: list[Outcome]) -> None:
     core = Core(SETTINGS)
-    choice = finish(deciding.decide(core, "shop", Ask(), None, None), outcomes)
+    out = HandOut("shop")
+    choice = finish(deciding.decide(core, "shop", Ask(), None, None, out), outcomes)
+    out.given = True
     if choice.fallback:
         assert (choice.action, choice.event, choice.id) == ("current", "baseline", None)
         assert choice.error
@@ -88,7 +91,8 @@ def test_two_who_ask_under_one_key_get_one_answer(lost_first: bool) -> None:
     """One gets an answer, the other none: whoever is done first is right for both."""
     core = Core(SETTINGS)
     ask = Ask(idempotency_key="mine")
-    first, second = (deciding.decide(core, "shop", ask, None, None) for _ in range(2))
+    outs = [HandOut("shop"), HandOut("shop")]
+    first, second = (deciding.decide(core, "shop", ask, None, None, out) for out in outs)
     next(first)
     next(second)
     outcomes: list[Outcome] = [Failure("timeout", "no answer", sent=True), Reply(200, GOOD)]
@@ -99,6 +103,8 @@ def test_two_who_ask_under_one_key_get_one_answer(lost_first: bool) -> None:
         with pytest.raises(StopIteration) as end:
             talk.send(outcome)
         choices.append(end.value.value)
+    for out in outs:
+        out.given = True
     assert choices[0] == choices[1]
     assert choices[0].fallback is lost_first
     assert core.counts().unreported == 0  # others may have the key, too
@@ -107,7 +113,8 @@ def test_two_who_ask_under_one_key_get_one_answer(lost_first: bool) -> None:
 @pytest.mark.parametrize("status", [204, 301, 400, 401, 403, 404, 409, 422, 429, 500, 503])
 def test_a_good_body_with_another_status_is_no_answer(status: int) -> None:
     choice = finish(
-        deciding.decide(Core(SETTINGS), "shop", Ask(), None, None), [Reply(status, GOOD)]
+        deciding.decide(Core(SETTINGS), "shop", Ask(), None, None, HandOut("shop")),
+        [Reply(status, GOOD)],
     )
     assert choice.fallback == (not 200 <= status < 300)
 

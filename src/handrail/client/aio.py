@@ -19,6 +19,7 @@ from handrail.client.handles import AsyncPolicyClient
 from handrail.client.reporting import AsyncReporter
 from handrail.client.settings import check_settings
 from handrail.client.steps import Talk
+from handrail.client.unsaid import HandOut
 from handrail.service.messages import Action, FallbackAnswer, Mean, PlayedAnswer, RewardAnswer
 
 __all__ = ["AsyncClient"]
@@ -156,12 +157,27 @@ class AsyncClient(AsyncOperations):
     async def _decide(
         self, policy: str, ask: Ask, baseline: Action | None, timeout: float | None
     ) -> Choice:
-        return await self._run(deciding.decide(self._core, policy, ask, baseline, timeout))
+        out = HandOut(policy)
+        talk = deciding.decide(self._core, policy, ask, baseline, timeout, out)
+        return await self._hand_out(talk, out)
 
     async def _decide_many(
         self, policy: str, asks: Sequence[Ask], baseline: Action | None, timeout: float | None
     ) -> list[Choice]:
-        return await self._run(deciding.decide_many(self._core, policy, asks, baseline, timeout))
+        out = HandOut(policy)
+        talk = deciding.decide_many(self._core, policy, asks, baseline, timeout, out)
+        return await self._hand_out(talk, out)
+
+    async def _hand_out(self, talk: Talk[T], out: HandOut) -> T:
+        """Return what a call of decide comes to, and have it told only if it is returned."""
+        try:
+            value = await self._run(talk)
+            # Nothing is called after this: the handler of a signal may raise in any call.
+            out.given = True
+            return value
+        except BaseException:
+            out.given = False
+            raise
 
     # -- rewards and fallbacks -----------------------------------------------------------------
 

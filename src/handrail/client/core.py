@@ -17,7 +17,7 @@ from handrail.client.reading import error_of, read, write
 from handrail.client.settings import Settings, segment
 from handrail.client.steps import Failure, Outcome, Reply, Request, Talk
 from handrail.client.unheard import Report, Unheard, Verdict
-from handrail.client.unsaid import Taken, Unsaid
+from handrail.client.unsaid import HandOut, Taken, Unsaid
 from handrail.service.messages import FallbackAnswer, PlayedAnswers, Served
 
 __all__ = ["Core", "decision_path"]
@@ -46,11 +46,12 @@ class Core:
         self.clock = clock
         self.breaker = Breaker(settings.failures, settings.rest)
         self.tally = Tally()
-        self.unheard = Unheard(settings.remember)
-        self.unsaid = Unsaid(settings.remember)
+        self._unheard = Unheard(settings.remember)
+        self._unsaid = Unsaid(settings.remember)
+        self._coming: list[HandOut] = []
         self.strangers: set[str] = set()
         """Policies whose baseline is another than the caller's: nothing is reported for them."""
-        self._given: OrderedDict[tuple[str, str], Choice] = OrderedDict()
+        self._given: OrderedDict[tuple[str, str], tuple[Choice, HandOut]] = OrderedDict()
         self._lock = threading.Lock()
 
     def counts(self) -> Counts:
@@ -67,29 +68,82 @@ class Core:
             played_forgotten=self.unsaid.forgotten,
         )
 
+    # -- what callers are given ---------------------------------------------------------------
+
+    @property
+    def unheard(self) -> Unheard:
+        """Fallbacks that callers got, and of which the service has not heard."""
+        self._collect()
+        return self._unheard
+
+    @property
+    def unsaid(self) -> Unsaid:
+        """Answers that callers got, and that were not said to be played."""
+        self._collect()
+        return self._unsaid
+
+    def expect(self, out: HandOut) -> None:
+        """Have what a call is about to return told as soon as its caller has it."""
+        if out.played or out.lost:
+            out.since = self.clock()
+            with self._lock:
+                self._coming.append(out)
+
+    def _collect(self) -> None:
+        """Take over what callers got, and drop what an exception kept from them."""
+        if not self._coming:
+            return
+        with self._lock:
+            still = []
+            for out in self._coming:
+                if out.given is None:
+                    still.append(out)
+                elif out.given:
+                    self._unsaid.add(out.policy, out.played, out.since)
+                    for key in out.lost:
+                        self._unheard.add(out.policy, key, out.since)
+            self._coming = still
+
     # -- answers by the caller's own keys -----------------------------------------------------
 
-    def known(self, policy: str, key: str) -> Choice | None:
-        """Return what was answered under a key the caller gave."""
-        return self._given.get((policy, key))
+    def known(self, policy: str, key: str, out: HandOut) -> Choice | None:
+        """Return what was answered under a key the caller gave; its first caller says so."""
+        found = self._given.get((policy, key))
+        if found is None:
+            return None
+        choice, first = found
+        if not first.given:
+            with self._lock:
+                if self._given.get((policy, key)) is found:
+                    self._given[policy, key] = choice, out
+            self.note(choice, out)
+        return choice
 
-    def know(self, choice: Choice) -> Choice:
+    def know(self, choice: Choice, out: HandOut) -> Choice:
         """Remember what was answered under a key the caller gave; return what was first."""
         with self._lock:
-            first = self._given.setdefault((choice.policy, choice.key), choice)
+            self._given.setdefault((choice.policy, choice.key), (choice, out))
             if len(self._given) > self.settings.remember:
                 self._given.popitem(last=False)
-            return first
+        return self.known(choice.policy, choice.key, out) or choice
+
+    def note(self, choice: Choice, out: HandOut) -> None:
+        """Note that a call is about to return an answer, so that it is said to be played.
+
+        Before any reward is known: word that depended on rewards would bias what is learned.
+        """
+        if self.settings.say_played and choice.say_played and choice.id is not None:
+            out.played.append(choice.id)
 
     def forget(self, policy: str, decision: str) -> list[str]:
         """Forget what was answered in a round, by its id or key:KEY; return the ids it had."""
         with self._lock:
             gone = [
                 place
-                for place, choice in self._given.items()
+                for place, (choice, _) in self._given.items()
                 if place[0] == policy and decision in (choice.id, f"key:{choice.key}")
             ]
-            choices = [self._given.pop(place) for place in gone]
+            choices = [self._given.pop(place)[0] for place in gone]
         return [choice.id for choice in choices if choice.id is not None]
 
     # -- calls that do not fall back ----------------------------------------------------------
@@ -147,8 +201,13 @@ class Core:
     def wait(self) -> float | None:
         """Return the seconds until something is to be told; None if there is nothing."""
         now = self.clock()
-        waits = (self.unheard.wait(now), self.unsaid.wait(now))
+        waits = [self.unheard.wait(now), self.unsaid.wait(now)]
+        waits += [out.wait() for out in self._coming]
         return min((each for each in waits if each is not None), default=None)
+
+    def busy(self) -> bool:
+        """Say whether there is something to be told, or may be as soon as a call has returned."""
+        return self.untold() > 0 or bool(self._coming)
 
     def hurry(self) -> None:
         """Let word of what was played wait for no other request."""

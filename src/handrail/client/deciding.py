@@ -14,6 +14,7 @@ from handrail.client.errors import NoAnswer, ServiceError
 from handrail.client.reading import cause_of, read, write
 from handrail.client.settings import seconds, segment
 from handrail.client.steps import Cause, Outcome, Reply, Request, Talk
+from handrail.client.unsaid import HandOut
 from handrail.errors import InputError
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, Answer, Answers
@@ -46,7 +47,12 @@ class _Trouble:
 
 
 def decide(
-    core: Core, policy: str, ask: Ask, baseline: Action | None, timeout: float | None
+    core: Core,
+    policy: str,
+    ask: Ask,
+    baseline: Action | None,
+    timeout: float | None,
+    out: HandOut,
 ) -> Talk[Choice]:
     """Ask for one round.
 
@@ -62,6 +68,8 @@ def decide(
         What to play without an answer, where the round does not say.
     timeout : float or None
         Seconds in total.
+    out : HandOut
+        Takes note of what is returned: it counts once the caller has it.
 
     Returns
     -------
@@ -69,12 +77,17 @@ def decide(
         Returns the choice.
     """
     rounds = [_round(core, policy, ask, baseline, "baseline")]
-    (choice,) = yield from _decide(core, policy, rounds, _one, timeout)
+    (choice,) = yield from _decide(core, rounds, _one, timeout, out)
     return choice
 
 
 def decide_many(
-    core: Core, policy: str, asks: Sequence[Ask], baseline: Action | None, timeout: float | None
+    core: Core,
+    policy: str,
+    asks: Sequence[Ask],
+    baseline: Action | None,
+    timeout: float | None,
+    out: HandOut,
 ) -> Talk[list[Choice]]:
     """Ask for several rounds: all of them are answered, or all fall back."""
     rounds = [
@@ -83,7 +96,7 @@ def decide_many(
     ]
     if not rounds:
         return []
-    return (yield from _decide(core, policy, rounds, _many, timeout))
+    return (yield from _decide(core, rounds, _many, timeout, out))
 
 
 def _round(core: Core, policy: str, ask: Ask, baseline: Action | None, field: str) -> _Round:
@@ -105,10 +118,10 @@ def _round(core: Core, policy: str, ask: Ask, baseline: Action | None, field: st
 
 def _decide(
     core: Core,
-    policy: str,
     rounds: list[_Round],
     body_of: Callable[[list[_Round], list[str]], bytes],
     timeout: float | None,
+    out: HandOut,
 ) -> Talk[list[Choice]]:
     """Ask for what was not answered before under a key the caller gave.
 
@@ -116,32 +129,32 @@ def _decide(
     """
     began = core.clock()
     core.tally.decided(len(rounds))
-    known = [core.known(policy, each.key) if each.given else None for each in rounds]
+    known = [core.known(out.policy, each.key, out) if each.given else None for each in rounds]
     rest = [each for each, choice in zip(rounds, known, strict=True) if choice is None]
-    new = iter(
-        (yield from _decide_new(core, policy, rest, body_of, timeout, began)) if rest else ()
-    )
+    new = iter((yield from _decide_new(core, rest, body_of, timeout, began, out)) if rest else ())
+    core.expect(out)
     return [next(new) if choice is None else replace(choice, repeated=True) for choice in known]
 
 
 def _decide_new(
     core: Core,
-    policy: str,
     rounds: list[_Round],
     body_of: Callable[[list[_Round], list[str]], bytes],
     timeout: float | None,
     began: float,
+    out: HandOut,
 ) -> Talk[list[Choice]]:
+    policy = out.policy
     with core.unsaid.taken(policy, began, len(rounds)) as taken:
         try:
             span = core.settings.timeout if timeout is None else seconds("timeout", timeout)
             path = f"/v1/policies/{segment('policy', policy)}/decide"
             body = body_of(rounds, taken.ids)
         except Exception as error:  # features of any kind may come: the page must not go down
-            return _fallback(core, policy, rounds, _Trouble("input", error, doubt=False))
+            return _fallback(core, rounds, _Trouble("input", error, doubt=False), out)
         if not core.breaker.allows(began):
             rests = NoAnswer(None, "not asked, the service failed several times in a row")
-            return _fallback(core, policy, rounds, _Trouble("resting", rests, doubt=False))
+            return _fallback(core, rounds, _Trouble("resting", rests, doubt=False), out)
         outcome, doubt = yield from _ask(Request("POST", path, body, began + span))
         try:
             alone = body_of is _one
@@ -151,13 +164,15 @@ def _decide_new(
         except Exception as error:
             if isinstance(error, ServiceError) and error.field.startswith("played"):
                 core.refuse_words(policy, taken, error)  # the next round is refused no more
-            return _fallback(core, policy, rounds, _trouble(core, policy, outcome, error, doubt))
+            trouble = _trouble(core, policy, outcome, error, doubt)
+            return _fallback(core, rounds, trouble, out)
         taken.heard()
     core.breaker.succeeded()
     choices = [
-        _accept(core, policy, each, answer) for each, answer in zip(rounds, answers, strict=True)
+        _accept(core, each, answer, out) for each, answer in zip(rounds, answers, strict=True)
     ]
-    _hand_out(core, policy, choices)
+    for choice in choices:
+        core.note(choice, out)
     return choices
 
 
@@ -173,16 +188,6 @@ def _trouble(core: Core, policy: str, outcome: Outcome, error: Exception, doubt:
     return _Trouble(cause, error, doubt or unknown)
 
 
-def _hand_out(core: Core, policy: str, choices: list[Choice]) -> None:
-    """Remember which answers the caller gets, so that they are said to be played.
-
-    Now, before any reward is known: word that depended on rewards would bias what is learned.
-    """
-    if core.settings.say_played:
-        ids = [each.id for each in choices if each.say_played and each.id is not None]
-        core.unsaid.add(policy, ids, core.clock())
-
-
 def _ask(request: Request) -> Talk[tuple[Outcome, bool]]:
     """Ask, and once more if the connection broke: the key makes it the same decision."""
     outcome = yield request
@@ -194,8 +199,9 @@ def _ask(request: Request) -> Talk[tuple[Outcome, bool]]:
     return outcome, doubt
 
 
-def _accept(core: Core, policy: str, asked: _Round, answer: Answer) -> Choice:
+def _accept(core: Core, asked: _Round, answer: Answer, out: HandOut) -> Choice:
     """Return the service's choice."""
+    policy = out.policy
     choice = answered(policy, asked.key, answer)
     if answer.event == "baseline" and answer.action != asked.baseline:
         wrong = InputError(
@@ -207,11 +213,12 @@ def _accept(core: Core, policy: str, asked: _Round, answer: Answer) -> Choice:
         if core.settings.strict:
             raise wrong
         core.tally.warn("baseline", policy, str(wrong), core.clock())
-    return core.know(choice) if asked.given else choice
+    return core.know(choice, out) if asked.given else choice
 
 
-def _fallback(core: Core, policy: str, rounds: list[_Round], trouble: _Trouble) -> list[Choice]:
-    """Return the caller's baselines, and remember what the service may have decided."""
+def _fallback(core: Core, rounds: list[_Round], trouble: _Trouble, out: HandOut) -> list[Choice]:
+    """Return the caller's baselines, and note what the service may have decided."""
+    policy = out.policy
     if core.settings.strict:
         raise trouble.error
     now = core.clock()
@@ -225,11 +232,11 @@ def _fallback(core: Core, policy: str, rounds: list[_Round], trouble: _Trouble) 
         if each.given:
             # Under this key another thread may have got an answer by now. So may another process,
             # and have played it: a report would make a baseline round of that.
-            known = core.know(choice) if trouble.doubt else core.known(policy, each.key)
+            known = core.know(choice, out) if trouble.doubt else core.known(policy, each.key, out)
             if known is not None:
                 choice = known
         elif trouble.doubt and policy not in core.strangers:
-            core.unheard.add(policy, each.key, now)
+            out.lost.append(each.key)
         choices.append(choice)
     return choices
 

@@ -37,7 +37,7 @@ class Reporter:
 
     def wake(self) -> None:
         """Take up what was added; never blocks for long and never raises."""
-        if self._core.untold() or self._flushing:
+        if self._core.busy() or self._flushing:
             with self._change:
                 self._ensure()
                 if self._flushing:  # what it waits for may have gone with the call that ends here
@@ -126,7 +126,7 @@ class AsyncReporter:
     def wake(self) -> None:
         """Take up what was added; never raises."""
         self._told.set()
-        wait = self._core.wait() if self._core.untold() and not self._closed else None
+        wait = self._core.wait() if self._core.busy() and not self._closed else None
         if wait is None:
             return
         if self._task is None or self._task.done():

@@ -11,13 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from handrail.client.unheard import LIFETIME, Pause
 from handrail.service.limits import Limits
 
-__all__ = ["Taken", "Unsaid"]
+__all__ = ["HandOut", "Taken", "Unsaid"]
 
 _LINGER: Final = 0.5
 """Seconds that word waits for a request that takes it along."""
@@ -25,6 +25,30 @@ _MOST: Final = Limits.batch
 """Words in one request: more the service does not take."""
 _ALONG: Final = 100
 """Words with one request that a page waits for; each costs the service some 0.1 ms."""
+_SOON: Final = 0.01
+"""Seconds after which a call that is about to return is taken to have returned."""
+
+
+@dataclass(slots=True, eq=False)
+class HandOut:
+    """What one call of decide gives its caller, of which the service is to be told.
+
+    An exception from a signal's handler may come at any time before the caller has it. So whoever
+    returns it says so last of all, in one assignment, and only then it counts.
+    """
+
+    policy: str
+    given: bool | None = None
+    """Whether the caller got it; None before that is known."""
+    since: float = 0.0
+    played: list[str] = field(default_factory=list)
+    """Decisions whose answers it holds."""
+    lost: list[str] = field(default_factory=list)
+    """Keys of rounds whose answers were lost, and for which it holds the baseline."""
+
+    def wait(self) -> float:
+        """Return the seconds until somebody has to see what became of it."""
+        return _SOON if self.lost else _LINGER
 
 
 @dataclass(slots=True, eq=False)
