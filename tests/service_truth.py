@@ -154,12 +154,13 @@ def repeat(asker: Asker, ledger: Ledger, rng: random.Random, most: int = 20) -> 
     keyed = [call for call in ledger.of("decide") if call.answer is not None and call.keys]
     fell_back = {_decision_of(call) for call in ledger.of("fallback") if call.status == "baseline"}
     for call in rng.sample(keyed, min(most, len(keyed))):
-        if not fell_back.isdisjoint(answer["id"] for answer in call.answers):
-            asker.post(call.path, call.body, 409)  # it was played as the baseline
-            continue
         reply = asker.post(call.path, call.body)
         for answer, before in zip(reply.get("decisions", [reply]), call.answers, strict=True):
-            assert answer == {**before, "repeated": True}
+            if before["id"] in fell_back:  # it was played as the baseline
+                assert [answer["id"], answer["round"]] == [before["id"], before["round"]]
+                assert (answer["event"], answer["repeated"]) == ("baseline", True)
+            else:
+                assert answer == {**before, "repeated": True}
     rewards = [call for call in ledger.of("reward") if call.answer is not None]
     for call in rng.sample(rewards, min(most, len(rewards))):
         after = "repeated" if call.status in ("learned", "waiting") else call.status
