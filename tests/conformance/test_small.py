@@ -241,7 +241,7 @@ def test_quantiles_of_samples() -> None:
     assert GapLaw([1, 2.5]).quantile(0.0) == 1
 
 
-def test_a_guess_that_is_too_large_is_taken_back() -> None:
+def test_a_guess_that_is_too_large_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ppf only says where to look: with P(T < q) = (q - 1) / 8 it is 1, 2, 5 or 9."""
 
     class Off:
@@ -259,12 +259,20 @@ def test_a_guess_that_is_too_large_is_taken_back() -> None:
         for guess in (0.5, 2.0, 3.0, 5.0, 8.0, 40.0, math.nan):
             law._law = Off(guess)
             assert law.quantile(delta) == q
+    # Of gaps that are below 1 too often nothing has to be proved: they are taken as 1.
+    monkeypatch.setattr(Off, "cdf", lambda self, q: 0.5)
+    for guess in (0.5, 2.0, 3.0, 5.0, 8.0):
+        law._law = Off(guess)
+        assert law.quantile(0.1) == 1
 
 
 def test_long_gaps() -> None:
     """Of laws by the million, and by the trillion where no whole number is lost."""
     assert GapLaw(10**12).quantile(0.0) == 10**12
     assert GapLaw([10**12, 10**13]).quantile(0.1) == 10**12
+    assert GapLaw(2**53).least == 2**53
+    with pytest.raises(handrail.InputError):
+        GapLaw(2**53 + 1)
     law = {"law": "uniform", "args": [1e6, 1e6]}
     assert GapLaw(law).quantile(0.25) == 1_250_000
     schedule = Schedule(None, GapLaw(law), 0.1)

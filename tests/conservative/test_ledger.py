@@ -19,7 +19,16 @@ from handrail.conservative.ledger import (
     record_reward,
     record_waived,
 )
-from handrail.conservative.past import MARTINGALE, ORACLE, martingale, past_and_now, unconfirmed
+from handrail.conservative.past import (
+    ARM_SUMS,
+    LARGER,
+    MARTINGALE,
+    ORACLE,
+    martingale,
+    past_and_now,
+    past_of_arms,
+    unconfirmed,
+)
 from handrail.conservative.schedule import (
     CHECKPOINTS,
     EVERY_ROUND,
@@ -189,3 +198,13 @@ def test_what_an_action_adds_in_the_simulator() -> None:
         rules = new_record(RULES, past=past)[0]
         found = tuple(past_and_now(rules, 2.0, lower, truth, action) for action in (0, 1))
         assert found == wanted
+
+
+def test_pasts_of_arms_by_hand() -> None:
+    """Rounds that are not confirmed count what they were promised, beside the arms' sums."""
+    ledger = new_record(LEDGER, promised=0.5, waived=0.25, reward=0.125)[0]
+    plays, lower, truth = np.array([2, 0, 1]), np.array([0.25, 9.0, 0.5]), np.array([0.5, 9.0, 1.0])
+    wanted = {ARM_SUMS: 1.75, MARTINGALE: 0.875, ORACLE: 2.75, LARGER: 1.75}
+    for past, total in wanted.items():
+        rules = new_record(RULES, past=past, confirm=1)[0]
+        assert past_of_arms(rules, ledger, 0.0, plays, lower, truth) == total

@@ -231,11 +231,14 @@ def test_only_gaps_are_reported() -> None:
 
 
 def test_gaps_are_drawn_from_their_law() -> None:
+    """Rounded down, and at least 1."""
     random = np.random.default_rng(1)
     drawn = [GapLaw(25).draw(random) for _ in range(200)]
     assert min(drawn) == 25
     assert max(drawn) > 25
     assert {GapLaw([3, 5]).draw(random) for _ in range(100)} == {3, 5}
+    assert {GapLaw(stats.randint(5, 9)).draw(random) for _ in range(200)} == {5, 6, 7, 8}
+    assert {GapLaw(stats.uniform(0, 3)).draw(random) for _ in range(200)} == {1, 2}
 
 
 def test_a_checkpoint_sooner_than_agreed_is_refused() -> None:

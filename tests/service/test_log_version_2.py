@@ -89,6 +89,8 @@ def test_an_old_log_goes_on(path: Path, tmp_path: Path) -> None:
     statement = make_statement(first)
     assert statement is not None
     assert any("log version 1's rule" in each for each in statement.assumptions)
+    with store.reading() as reader:
+        assert load(reader, 1).version == 1
     credited = "a fallback because of no answer is credited the baseline's mean"
     assert sum(each.startswith(credited) for each in statement.assumptions) == 1
     # The file of an old log is the same after a round trip through this release, which an old

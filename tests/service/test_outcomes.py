@@ -248,6 +248,10 @@ def test_who_knows_the_id_may_take_back_that_it_was_played(because: Because) -> 
         assert said.status == ("choice" if because == "choice" else "baseline")
         # Known already: no contradiction, although word that it was played came before.
         assert (await desk.fallback("shop", named, because)).status == said.status
+        other: Because = "no-answer" if because == "choice" else "choice"
+        with pytest.raises(Problem, match="another reason") as caught:
+            await desk.fallback("shop", answer.id, other)
+        assert (caught.value.status, caught.value.field) == (409, "because")
 
     served(script, window=40, default_reward=0.0)
 
