@@ -10,6 +10,8 @@ import select
 import socket
 import threading
 import time
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from handrail.client.exchange import Exchange
@@ -90,7 +92,10 @@ class Wire:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lookups = Lookups()
-        self._slots = threading.Semaphore(settings.connections)
+        # No Semaphore: the handler of a signal that raises within its code leaves its lock taken.
+        self._slots: SimpleQueue[int] = SimpleQueue()
+        for slot in range(1, settings.connections + 1):
+            self._slots.put(slot)
         self._lock = threading.Lock()
         self._idle: list[_Link] = []  # the one used last is the last
         self._closed = False
@@ -103,12 +108,16 @@ class Wire:
         try:
             if self._closed:
                 raise ConnectionError("the client was closed")
-            if not self._slots.acquire(timeout=journey.left()):
-                raise TimeoutError
-            try:
-                return self._carry(request, journey)
-            finally:
-                self._slots.release()
+            # A signal's handler runs after a call: raising after a plain call of `get`, it would
+            # lose the slot for good. None runs after a step of an iterator that is written in C.
+            for slot in iter(partial(self._slots.get, timeout=journey.left()), 0):
+                try:
+                    return self._carry(request, journey)
+                finally:
+                    self._slots.put(slot)
+            raise AssertionError("there is no slot 0")
+        except Empty:
+            return journey.failure(TimeoutError())
         except Exception as error:
             return journey.failure(error)
 
