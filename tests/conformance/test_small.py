@@ -105,6 +105,7 @@ def test_kl() -> None:
             lower, upper = bounded.arm_kl(float(total), count, level)
             assert low <= total / count <= high
             assert (low, high) == pytest.approx((lower, upper), rel=1e-8, abs=1e-12)
+    assert kl.kl_interval(3, 2.0, 0.0) == (0.0, 1.0)
     assert kl.kl_interval(3, -0.5, 0.1) == kl.kl_interval(3, 0.0, 0.1)
     assert kl.kl_interval(3, 3.5, 0.1) == kl.kl_interval(3, 3.0, 0.1)
 

@@ -17,6 +17,7 @@ from handrail.conservative.ledger import (
     record_holds,
     record_plays,
     record_reward,
+    record_row,
     record_waived,
 )
 from handrail.conservative.past import (
@@ -98,6 +99,13 @@ def test_promises_come_and_go_without_a_trace() -> None:
     record_waived(ledger[0], 0.25)
     assert (row["pending"], row["promised"], row["promised_rest"]) == (0, 0.0, 0.0)
     assert row["waived"] + row["waived_rest"] == 0.25
+
+
+def test_a_reward_that_is_missing_is_summed_and_counted_as_no_lesson() -> None:
+    ledger = new_record(LEDGER)[0]
+    record_decision(ledger, 0.5, 0.5, False, 0.25)
+    record_row(ledger, 0.25, 0.0)
+    assert (ledger.pending, ledger.promised, ledger.rewards, ledger.missed) == (0, 0.0, 1, 1)
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**6))
