@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from socket import socket
 from typing import Any
 
@@ -21,7 +22,7 @@ from client.misbehaving import ANSWER, Asked, Server, after, answer, misbehaving
 from client.views import LEARNED
 from handrail.client import ServiceError, unsaid
 from handrail.client.reporting import AsyncReporter
-from handrail.client.unsaid import Unsaid
+from handrail.client.unsaid import Taken, Unsaid
 from handrail.service.limits import Limits
 
 PLENTY = 60.0
@@ -61,6 +62,17 @@ def with_the_next() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unsaid, "_LINGER", 10.0 * PLENTY)
         yield
+
+
+@contextmanager
+def carried(said: Unsaid, policy: str) -> Iterator[Taken]:
+    """Let a request carry words, as the client does."""
+    taken = Taken(said, policy)
+    try:
+        taken.take()
+        yield taken
+    finally:
+        taken.over = True
 
 
 def words(asked: Asked) -> list[str] | None:
@@ -576,7 +588,7 @@ def test_words_wait_a_moment_for_a_request_that_takes_them_along() -> None:
     said.add("shop", ["b"], now=0.1)
     assert said.wait(now=0.2) == pytest.approx(0.3)
     assert said.due(now=0.2) is None
-    with said.taken("shop", now=0.2) as taken:
+    with carried(said, "shop") as taken:
         assert taken.ids == ["a", "b"]
         assert said.wait(now=0.2) is None  # under way
         taken.heard()
@@ -589,7 +601,7 @@ def test_a_policy_whose_words_are_due_is_named() -> None:
     said.add("blog", ["b"], now=0.0)
     assert said.due(now=0.6) == "blog"
     said.hurry(now=0.6)
-    with said.taken("blog", now=0.6) as taken:
+    with carried(said, "blog") as taken:
         taken.heard()
     assert said.due(now=0.6) == "shop"
 
@@ -600,7 +612,7 @@ def test_while_the_service_is_away_words_are_tried_less_and_less_often_for_an_ho
     now, tries = 0.0, 0
     while (wait := said.wait(now)) is not None:
         now += wait
-        with said.taken("shop", now=now) as taken:
+        with carried(said, "shop") as taken:
             tries += 1
             taken.away(now)
     assert 3_600.0 < now < 3_700.0
@@ -611,20 +623,20 @@ def test_while_the_service_is_away_words_are_tried_less_and_less_often_for_an_ho
 def test_a_pause_does_not_keep_words_from_a_request_that_is_sent_anyhow() -> None:
     said = Unsaid(room=10)
     said.add("shop", ["a"], now=0.0)
-    with said.taken("shop", now=1.0) as taken:
+    with carried(said, "shop") as taken:
         taken.away(1.0)
     assert said.due(now=1.1) is None
-    with said.taken("shop", now=1.1) as taken:
+    with carried(said, "shop") as taken:
         assert taken.ids == ["a"]
 
 
 def test_a_word_forgotten_or_withdrawn_while_it_is_under_way_does_not_come_back() -> None:
     said = Unsaid(room=2)
     said.add("shop", ["a", "b"], now=0.0)
-    with said.taken("shop", now=0.0):
+    with carried(said, "shop"):
         said.add("shop", ["c"], now=0.1)  # forgets a
         said.withdraw("shop", ["b"])
-    with said.taken("shop", now=0.2) as taken:
+    with carried(said, "shop") as taken:
         assert taken.ids == ["c"]
     assert (said.forgotten, len(said)) == (1, 1)
 

@@ -1,7 +1,8 @@
 """Real signals, whose handlers raise anywhere within decide: as a time-out of the page, or Ctrl-C.
 
 A handler may run after any call of Python code, within what the standard library writes in Python
-as well. Whatever it cuts short, the rounds after it end in time, as many at a time as before.
+as well. Whatever it cuts short, the rounds after it end in time, as many at a time as before, and
+all that is to be told is told.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ import pytest
 
 import handrail
 from client.misbehaving import misbehaving
-from client.test_client_played import service
+from client.test_client_played import PLENTY, all_words, service
 from handrail.client import Choice
 
 HANGS = 20.0
 """Seconds after which a round hangs, though its time-out is the half of it."""
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unclosed <socket:ResourceWarning",
+    # Python swallows what a handler raises while rubbish is collected, be it another test's.
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
 
 
 class Interrupted(BaseException):
@@ -70,14 +75,15 @@ def interrupt(client: handrail.Client, rounds: int) -> list[Choice | None]:
     """Decide with alarms at random times; None where one came."""
     draw = random.Random(rounds)
     times = [time.perf_counter()]
+    first = []
     for _ in range(99):
-        client.decide("shop", baseline="current")
+        first.append(client.decide("shop", baseline="current"))
         times.append(time.perf_counter())
     usual = median(later - earlier for earlier, later in pairwise(times))
     # Who was interrupted left no connection: the next needs a new one, and longer than usual.
     got = [decide(client, draw.uniform(1e-6, 3.0 * usual)) for _ in range(rounds)]
     gc.collect()  # connections that were dropped say so here, and not in another test
-    return got
+    return [*first, *got]
 
 
 @pytest.mark.parametrize("rounds", [4_000, pytest.param(100_000, marks=pytest.mark.long)])
@@ -93,3 +99,19 @@ def test_interrupted_rounds_leave_no_lock_and_no_connection_taken(rounds: int) -
     assert min(len(back), rounds - len(back)) > rounds / 20
     assert after is not None
     assert not any(choice.fallback for choice in [*back, after])
+
+
+@pytest.mark.parametrize("rounds", [4_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_all_that_decide_returned_is_said_however_many_were_interrupted(rounds: int) -> None:
+    with (
+        misbehaving(then=service) as server,
+        handrail.Client(server.url, timeout=PLENTY) as client,
+        alarms(),
+    ):
+        got = interrupt(client, rounds)
+        assert client.flush(HANGS)
+        counts = client.counts()
+        said = {each for _, some in all_words(server) for each in some or ()}
+    back = {choice.id for choice in got if choice is not None}
+    assert back == said
+    assert (counts.played_unsaid, counts.played_forgotten) == (0, 0)

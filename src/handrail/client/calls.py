@@ -13,6 +13,7 @@ from handrail.client.errors import NoAnswer, ServiceError
 from handrail.client.reading import LogLine, read, read_lines, write
 from handrail.client.settings import segment
 from handrail.client.steps import Outcome, Reply, Request, Talk
+from handrail.client.unsaid import Taken
 from handrail.errors import InputError
 from handrail.service.limits import Limits
 from handrail.service.messages import (
@@ -139,7 +140,9 @@ def _tell_rewards(
 ) -> Talk[T]:
     """Send rewards, and with them the word of what was played."""
     path = _place(policy, "rewards")
-    with core.unsaid.taken(policy, core.clock()) as taken:
+    taken = Taken(core.unsaid, policy)
+    try:
+        taken.take()
         body = write({**told, "played": taken.ids or None})
         try:
             answer = yield from core.call("POST", path, read_as, body=body, timeout=timeout)
@@ -148,6 +151,8 @@ def _tell_rewards(
                 core.refuse_words(policy, taken, error)
             raise
         taken.heard()
+    finally:
+        taken.over = True
     return answer
 
 

@@ -222,7 +222,9 @@ class Core:
 
     def _say_played(self, policy: str) -> Talk[None]:
         now = self.clock()
-        with self.unsaid.taken(policy, now) as taken:
+        taken = Taken(self.unsaid, policy)
+        try:
+            taken.take()
             if not taken.ids:  # another request was faster
                 return
             try:
@@ -242,6 +244,8 @@ class Core:
                 if isinstance(outcome, Reply):
                     said = f"what was played could not be said: {error_of(outcome)}"
                     self.tally.warn("played", policy, said, self.clock())
+        finally:
+            taken.over = True
 
     def refuse_words(self, policy: str, taken: Taken, error: Exception) -> None:
         """Give words up that the service will never take."""

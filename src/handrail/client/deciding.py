@@ -14,7 +14,7 @@ from handrail.client.errors import NoAnswer, ServiceError
 from handrail.client.reading import cause_of, read, write
 from handrail.client.settings import seconds, segment
 from handrail.client.steps import Cause, Outcome, Reply, Request, Talk
-from handrail.client.unsaid import HandOut
+from handrail.client.unsaid import HandOut, Taken
 from handrail.errors import InputError
 from handrail.service.limits import Limits
 from handrail.service.messages import Action, Answer, Answers
@@ -145,7 +145,9 @@ def _decide_new(
     out: HandOut,
 ) -> Talk[list[Choice]]:
     policy = out.policy
-    with core.unsaid.taken(policy, began, len(rounds)) as taken:
+    taken = Taken(core.unsaid, policy)
+    try:
+        taken.take(len(rounds))
         try:
             span = core.settings.timeout if timeout is None else seconds("timeout", timeout)
             path = f"/v1/policies/{segment('policy', policy)}/decide"
@@ -167,6 +169,8 @@ def _decide_new(
             trouble = _trouble(core, policy, outcome, error, doubt)
             return _fallback(core, rounds, trouble, out)
         taken.heard()
+    finally:
+        taken.over = True
     core.breaker.succeeded()
     choices = [
         _accept(core, each, answer, out) for each, answer in zip(rounds, answers, strict=True)

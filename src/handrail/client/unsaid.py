@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,14 +52,21 @@ class HandOut:
 
 @dataclass(slots=True, eq=False)
 class _Word:
-    """That one answer was handed out, and when; `away` while a request carries it."""
+    """That one answer was handed out, when, and what carries it or did so last."""
 
     since: float
-    away: bool = False
+    by: Taken | None = None
+
+    def away(self) -> bool:
+        """Return whether a request carries it."""
+        return self.by is not None and not self.by.over
 
 
 class Taken:
     """Words that one request carries; kept, unless it is said that they were heard or refused.
+
+    An exception from a signal's handler may come at any time, also while words are taken or put
+    back. So whoever makes one sets `over` in a `finally`, in one assignment: that puts back all.
 
     Parameters
     ----------
@@ -68,27 +74,36 @@ class Taken:
         Where they are kept.
     policy : str
         The policy they are about.
-    words : dict
-        By the decision's id.
+
+    Attributes
+    ----------
+    ids : list of str
+        The decisions.
+    over : bool
+        Whether the request is over.
     """
 
-    def __init__(self, owner: Unsaid, policy: str, words: dict[str, _Word]) -> None:
+    def __init__(self, owner: Unsaid, policy: str) -> None:
         self._owner = owner
         self._policy = policy
-        self._words = words
-        self.ids = list(words)
+        self.ids: list[str] = []
+        self.over = False
+
+    def take(self, rounds: int = _MOST) -> None:
+        """Take the oldest: a request to decide carries those of as many rounds as it asks for."""
+        self._owner._take(self._policy, self, min(max(rounds, _ALONG), _MOST))
 
     def heard(self) -> None:
         """Take note that the service has them."""
-        self._owner._settle(self._policy, self._words, heard=True)
+        self._owner._settle(self._policy, self, heard=True)
 
     def refused(self) -> None:
         """Give them up: the service will never take them."""
-        self._owner._settle(self._policy, self._words, heard=False)
+        self._owner._settle(self._policy, self, heard=False)
 
     def away(self, now: float) -> None:
         """Take note that the service could not be told at a time: the next try waits a while."""
-        self._owner._failed(now)
+        self._owner._failed(self._policy, self, now)
 
 
 class Unsaid:
@@ -103,11 +118,14 @@ class Unsaid:
     --------
     >>> unsaid = Unsaid(room=10)
     >>> unsaid.add("shop", ["a", "b"], now=0.0)
-    >>> with unsaid.taken("shop", now=0.1) as taken:
-    ...     print(taken.ids)  # and no answer comes
+    >>> first, second = Taken(unsaid, "shop"), Taken(unsaid, "shop")
+    >>> first.take()
+    >>> first.ids
     ['a', 'b']
-    >>> with unsaid.taken("shop", now=0.2) as taken:
-    ...     taken.heard()
+    >>> first.over = True  # and no answer came
+    >>> second.take()
+    >>> second.heard()
+    >>> second.over = True
     >>> len(unsaid), unsaid.said
     (0, 2)
     """
@@ -133,9 +151,10 @@ class Unsaid:
                 words = self._kept.setdefault(policy, {})
                 if each in words:
                     continue
-                words[each] = _Word(now)
+                word = _Word(now)
+                words[each] = word  # no call until they are counted: see `_drop`
                 self._count += 1
-                if len(words) > self._room:
+                while len(words) > self._room:
                     self._drop(policy, next(iter(words)))
                     self.forgotten += 1
 
@@ -145,33 +164,16 @@ class Unsaid:
             for each in ids:
                 self._drop(policy, each)
 
-    @contextmanager
-    def taken(self, policy: str, now: float, rounds: int = _MOST) -> Iterator[Taken]:
-        """Let a request carry a policy's words; those that were not heard are kept.
-
-        A request to decide carries those of as many rounds as it asks for, or a few.
-        """
+    def _take(self, policy: str, taken: Taken, most: int) -> None:
         if policy not in self._kept:  # as for most policies, always
-            yield Taken(self, policy, {})
             return
-        most = min(max(rounds, _ALONG), _MOST)
         with self._lock:
-            words: dict[str, _Word] = {}
             for each, word in self._kept.get(policy, {}).items():
-                if len(words) == most:
+                if len(taken.ids) == most:
                     break
-                if not word.away:
-                    word.away = True
-                    words[each] = word
-        try:
-            yield Taken(self, policy, words)
-        finally:
-            with self._lock:
-                for each, word in words.items():
-                    word.away = False
-                    if now - word.since > LIFETIME and self._current(policy, each, word):
-                        self._drop(policy, each)
-                        self.forgotten += 1
+                if not word.away():
+                    word.by = taken
+                    taken.ids.append(each)
 
     # -- words that no request takes along ------------------------------------------------------
 
@@ -195,32 +197,40 @@ class Unsaid:
     def _times(self) -> Iterator[tuple[float, str]]:
         """Go through the policies, and when the oldest word of each is due."""
         for policy, words in self._kept.items():
-            since = next((word.since for word in words.values() if not word.away), None)
+            since = next((word.since for word in words.values() if not word.away()), None)
             if since is not None:
                 yield (since if since <= self._hurried else since + _LINGER), policy
 
     # -- what became of them --------------------------------------------------------------------
 
-    def _settle(self, policy: str, words: dict[str, _Word], *, heard: bool) -> None:
+    def _settle(self, policy: str, taken: Taken, *, heard: bool) -> None:
         with self._lock:
-            for each, word in words.items():
-                if self._current(policy, each, word):
-                    self._drop(policy, each)
-                    self.said += heard
-                    self.forgotten += not heard
-            if heard and words:
+            for each, _ in self._carried(policy, taken):
+                self._drop(policy, each)
+                self.said += heard
+                self.forgotten += not heard
+            if heard and taken.ids:
                 self._pause.over()
 
-    def _failed(self, now: float) -> None:
+    def _failed(self, policy: str, taken: Taken, now: float) -> None:
         with self._lock:
             self._pause.begin(now)
+            for each, word in self._carried(policy, taken):
+                if now - word.since > LIFETIME:
+                    self._drop(policy, each)
+                    self.forgotten += 1
 
-    def _current(self, policy: str, each: str, word: _Word) -> bool:
-        return self._kept.get(policy, {}).get(each) is word
+    def _carried(self, policy: str, taken: Taken) -> list[tuple[str, _Word]]:
+        """Return what a request carries, but for what was forgotten or withdrawn meanwhile."""
+        words = self._kept.get(policy, {})
+        found = ((each, words.get(each)) for each in taken.ids)
+        return [(each, word) for each, word in found if word is not None and word.by is taken]
 
     def _drop(self, policy: str, each: str) -> None:
         words = self._kept.get(policy, {})
-        if words.pop(each, None) is not None:
+        if each in words:
+            # Without a call: after one, a signal's handler may raise, and the count were wrong.
+            del words[each]
             self._count -= 1
             if not words:
                 del self._kept[policy]
