@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import random
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,3 +116,25 @@ def test_all_that_decide_returned_is_said_however_many_were_interrupted(rounds: 
     back = {choice.id for choice in got if choice is not None}
     assert back == said
     assert (counts.played_unsaid, counts.played_forgotten) == (0, 0)
+
+
+@pytest.mark.parametrize("rounds", [6_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_interrupted_rounds_hold_up_no_other_thread(rounds: int) -> None:
+    with (
+        misbehaving(then=service) as server,
+        handrail.Client(server.url, timeout=HANGS / 2) as client,
+        alarms(),
+    ):
+        interrupt(client, rounds)
+        got: list[Choice] = []
+        thread = threading.Thread(
+            target=lambda: got.append(client.decide("shop", baseline="current")), daemon=True
+        )
+        thread.start()
+        thread.join(HANGS)
+        assert not thread.is_alive()
+        end = time.monotonic() + HANGS
+        while client.counts().played_unsaid and time.monotonic() < end:
+            time.sleep(0.01)  # not flush: it is said without
+        assert client.counts().played_unsaid == 0
+    assert not got[0].fallback

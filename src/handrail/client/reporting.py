@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from handrail.client.core import Core
 from handrail.client.counts import LOGGER
@@ -29,29 +30,34 @@ class Reporter:
     def __init__(self, core: Core, send: Callable[[], None]) -> None:
         self._core = core
         self._send = send
-        self._change = threading.Condition()
-        self._running = False
+        # No Condition and no Event: they are written in Python, where the handler of a signal that
+        # raises leaves their locks taken. Queues and locks that are written in C have no such gaps.
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
         self._until = -math.inf  # when the thread looks again by itself
-        self._flushing = 0
+        self._sooner: SimpleQueue[None] = SimpleQueue()
+        self._flushing: set[SimpleQueue[None]] = set()
         self._closed = False
 
     def wake(self) -> None:
         """Take up what was added; never blocks for long and never raises."""
         if self._core.busy() or self._flushing:
-            with self._change:
-                self._ensure()
-                if self._flushing:  # what it waits for may have gone with the call that ends here
-                    self._change.notify_all()
+            self._ensure()
+            self._told()  # what they wait for may have gone with the call that ends here
 
     def _ensure(self) -> bool:
         """Have a thread that is in time for what is due next; return whether there is one."""
+        with self._lock:
+            return self._in_time()
+
+    def _in_time(self) -> bool:
         wait = self._core.wait()
         if wait is None:
             return True
-        if self._running:
+        if self._thread is not None:
             if self._core.clock() + wait < self._until:
+                self._sooner.put(None)
                 self._until = -math.inf
-                self._change.notify_all()
         elif not self._closed:
             thread = threading.Thread(target=self._work, name="handrail-reports", daemon=True)
             try:
@@ -59,48 +65,60 @@ class Reporter:
             except RuntimeError as error:  # no more threads: the next call tries again
                 LOGGER.warning("nothing can be reported now: %s", error)
             else:
-                self._running = True
-        return self._running
+                self._thread = thread
+        return self._thread is not None
+
+    def _told(self) -> None:
+        """Let those who flush look again."""
+        for each in tuple(self._flushing):
+            each.put(None)
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything is told; return whether it is."""
         end = time.monotonic() + timeout
         self._core.hurry()
-        with self._change:
-            self._flushing += 1
-            try:
-                while self._core.untold():
-                    left = end - time.monotonic()
-                    if left <= 0 or not self._ensure():
-                        return False
-                    self._change.wait(min(left, threading.TIMEOUT_MAX))
-            finally:
-                self._flushing -= 1
+        told: SimpleQueue[None] = SimpleQueue()
+        try:
+            self._flushing.add(told)
+            while self._core.untold():
+                left = end - time.monotonic()
+                if left <= 0 or not self._ensure():
+                    return False
+                with suppress(Empty):
+                    told.get(timeout=min(left, threading.TIMEOUT_MAX))
+        finally:
+            self._flushing.discard(told)
         return True
 
     def close(self) -> None:
         """Let the thread end after the report it is at."""
-        with self._change:
-            self._closed = True
-            self._change.notify_all()
+        self._closed = True
+        self._sooner.put(None)
+        self._told()
 
     def _work(self) -> None:
+        me = threading.current_thread()
+        with self._lock:
+            if self._thread is None:  # the call that started it was interrupted
+                self._thread = me
+            elif self._thread is not me:
+                return
         while True:
-            with self._change:
+            with self._lock:
                 wait = self._core.wait()
                 if wait is None or self._closed:
-                    self._running = False
-                    self._change.notify_all()
-                    return
-                if wait > 0:
-                    self._until = self._core.clock() + wait
-                    self._change.wait(min(wait, threading.TIMEOUT_MAX))
-                    continue
-                self._until = -math.inf
+                    self._thread = None
+                    break
+                self._until = self._core.clock() + wait if wait > 0 else -math.inf
+            if wait > 0:
+                with suppress(Empty):
+                    self._sooner.get(timeout=min(wait, threading.TIMEOUT_MAX))
+                continue
             try:
                 self._send()
             except Exception as error:  # the thread goes on with the next
                 LOGGER.warning("a report could not be sent: %s", error)
+        self._told()
 
 
 class AsyncReporter:

@@ -96,11 +96,14 @@ class Unheard:
             while len(self._kept) >= self._room:
                 self._kept.pop(next(iter(self._kept)))
                 self.forgotten += 1
-            report = self._kept[policy, key] = Report(policy, key, now)
+            report = Report(policy, key, now)
+            # In this order: interrupted in between, it is added again, and this entry skipped.
             self._push(now, report)
+            self._kept[policy, key] = report
             if len(self._due) > 2 * self._room:  # mostly forgotten ones
-                self._due = [entry for entry in self._due if self._current(entry[2])]
-                heapq.heapify(self._due)
+                due = [entry for entry in self._due if self._current(entry[2])]
+                heapq.heapify(due)
+                self._due = due
 
     def wait(self, now: float) -> float | None:
         """Return the seconds until a report is due; None if there is none."""
