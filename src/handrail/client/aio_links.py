@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import Future
 
 from handrail.client.exchange import Exchange
 from handrail.client.journey import Journey, TooLarge
 from handrail.client.links import CHUNK, IDLE_SECONDS
-from handrail.client.lookup import Lookups
+from handrail.client.lookup import Found, Lookups
 from handrail.client.settings import Settings
 from handrail.client.steps import Outcome, Reply, Request
 
@@ -132,7 +133,12 @@ class AsyncWire:
         """Connect to the first address that answers; each gets its share of the time."""
         settings = self._settings
         # Not by the loop: it would use one of the few threads that the application has.
-        addresses = await asyncio.wrap_future(self._lookups.start(settings.host))
+        answer: Future[Found] = Future()
+        answer.set_running_or_notify_cancel()  # who gives up cancels nothing
+        self._lookups.start(settings.host, answer.set_result)
+        addresses = await asyncio.wrap_future(answer)
+        if isinstance(addresses, OSError):
+            raise addresses
         name = settings.host if settings.context is not None else None
         for place, address in enumerate(addresses, start=1):
             share = journey.left() / (len(addresses) + 1 - place)

@@ -16,7 +16,7 @@ from typing import Final
 
 from handrail.client.exchange import Exchange
 from handrail.client.journey import Journey, TooLarge
-from handrail.client.lookup import Lookups
+from handrail.client.lookup import Found, Lookups
 from handrail.client.settings import Settings
 from handrail.client.steps import Outcome, Reply, Request
 
@@ -169,7 +169,11 @@ class Wire:
     def _connect(self, journey: Journey) -> _Link:
         """Connect to the first address that answers; each gets its share of the time."""
         settings = self._settings
-        addresses = self._lookups.start(settings.host).result(journey.left())
+        answers: SimpleQueue[Found] = SimpleQueue()
+        self._lookups.start(settings.host, answers.put)
+        addresses = answers.get(timeout=journey.left())
+        if isinstance(addresses, OSError):
+            raise addresses
         for place, address in enumerate(addresses, start=1):
             share = journey.left() / (len(addresses) + 1 - place)
             try:
