@@ -199,7 +199,7 @@ def test_a_decision_is_found_by_its_time(
 
 
 @pytest.mark.parametrize("seq", [*WRONG_EVENT, *OTHER_EVENT])
-@pytest.mark.parametrize("at", ["'text'", "NULL", "1.5"])
+@pytest.mark.parametrize("at", ["'text'", "NULL", "1.5", "0", "at - 9223372036854775807 - 1"])
 def test_where_nothing_tells_nothing_is_decided(database: Path, seq: str, at: str) -> None:
     kept(database, f"seq = {seq}, at = {at}")
 
@@ -217,16 +217,31 @@ def test_where_nothing_tells_nothing_is_decided(database: Path, seq: str, at: st
     run(database, story)
 
 
-@pytest.mark.parametrize("at", ["1.5", "'text'", "NULL"])
+@pytest.mark.parametrize("at", ["1.5", "'text'", "NULL", "0", "-at"])
 def test_a_time_that_is_none_does_not_matter_where_the_event_is_right(
     database: Path, at: str
 ) -> None:
     kept(database, f"at = {at}")
+    store = open_store(str(database))
+    with store.writing() as writer:
+        writer.forget(1)
+    store.close()
 
     async def story(desk: Desk) -> None:
         await desk.change_mode("news", ModeRequest(mode="paused"))  # what is old is forgotten then
         await desk.change_mode("news", ModeRequest(mode="live"))
         assert (await ask(desk, KEY)).round == 23
+
+    run(database, story)
+
+
+def test_a_key_that_is_bytes_is_the_same_key(database: Path) -> None:
+    """A flipped bit makes them of a text."""
+    kept(database, "key = CAST(key AS BLOB)")
+
+    async def story(desk: Desk) -> None:
+        assert (await ask(desk, KEY)).round == 23
+        assert (await ask(desk, "another")).round == 61
 
     run(database, story)
 

@@ -93,6 +93,22 @@ def test_a_policy_with_a_number_that_none_has(path: Path, number: int) -> None:
     store.close()
 
 
+def test_an_event_before_the_first(path: Path) -> None:
+    """Number 0 of a policy that is there: the one that it was would be missed by nobody."""
+    change(path, f"UPDATE events SET id = {2**40} WHERE id = {2**40 + 9}")
+    assert audited(path) == '[["news"], [1], true]'
+
+
+@pytest.mark.parametrize("number", [LAST, -1, 0])
+def test_a_policy_is_made_beside_events_whose_policy_is_gone(path: Path, number: int) -> None:
+    """Under a number of its own: under theirs it could not be, and every try would fail."""
+    change(path, "UPDATE policies SET number = ?", number)
+    store = open_store(str(path), exclusive=True)
+    assert add(store, "after it", 3) == 2
+    store.close()
+    assert audited(path) == '[["after it", "news"], [1], true]'
+
+
 @pytest.mark.parametrize("seq", [2**40, LAST, LAST - (1 << 40), LAST - 1])
 def test_a_noted_head_behind_all_that_there_could_be(path: Path, seq: int) -> None:
     change(path, "CREATE TABLE heads (number INTEGER, policy TEXT, seq INTEGER, hash BLOB)")

@@ -360,6 +360,20 @@ def test_another_program_may_move_pages(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_copy_over_the_file_with_the_time_that_it_had(tmp_path: Path) -> None:
+    """Its time can be set; the system's cannot."""
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    store = open_store(str(path), exclusive=True)
+    add(store)
+    back_up(str(path), copy)
+    before = path.stat()
+    path.write_bytes(copy.read_bytes())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(StoreBroken, match="written over"):
+        store.check()
+    store.close()
+
+
 HOLDS = """
 import fcntl, sys
 index = open(sys.argv[1] + "-shm", "r+b")

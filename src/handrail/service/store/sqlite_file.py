@@ -296,7 +296,7 @@ class Files:
         self._marks: set[bytes] = set()
         """Those that the file may have; none where nothing is known of it yet."""
         self._overwritten = False
-        self._written = 0 if self._found[0] is None else self._found[0].st_mtime_ns
+        self._written = None if self._found[0] is None else _times(self._found[0])
         """When the file was written to, by us or by who moved pages."""
 
     def changed(self, log_bytes: int) -> str | None:
@@ -356,7 +356,7 @@ class Files:
         Any program may move those, and the file has its mark all the same. What else is written
         over it was copied before the mark was there, from another file, or by `handrail backup`.
         """
-        if file is None or not self._marks or file.st_mtime_ns == self._written:
+        if file is None or not self._marks or _times(file) == self._written:
             return None
         try:
             found = self._marked_with()
@@ -367,7 +367,7 @@ class Files:
         if found is None or found not in self._marks:
             self._overwritten = True
             return f"{self._names[0]} was written over under the server"
-        self._written = file.st_mtime_ns
+        self._written = _times(file)
         return None
 
     def _marked_with(self) -> bytes | None:
@@ -418,7 +418,7 @@ class Files:
             for before, now in zip(self._found, self._look(), strict=True)
         ]
         if self._found[0] is not None:
-            self._written = self._found[0].st_mtime_ns
+            self._written = _times(self._found[0])
 
     def close(self) -> None:
         """Let go of the write-ahead log."""
@@ -436,6 +436,11 @@ class Files:
             except OSError:
                 found.append(None)
         return found
+
+
+def _times(file: os.stat_result) -> tuple[int, int]:
+    """Return when a file was written to, by its own time, which can be set, and by the system's."""
+    return file.st_mtime_ns, file.st_ctime_ns
 
 
 def _mark_in(connection: sqlite3.Connection) -> bytes | None:

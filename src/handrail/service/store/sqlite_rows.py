@@ -36,14 +36,18 @@ _THERE: Final = """
 _ROTTEN_KEPT: Final = f"""
     SELECT policy, key FROM idempotency
     WHERE typeof(policy) <> 'integer' OR typeof(key) <> 'text' OR typeof(at) <> 'integer'
-        OR typeof(seq) <> 'integer' OR seq NOT BETWEEN (policy <> 0) AND {_SEQS} LIMIT ?
+        OR typeof(seq) <> 'integer' OR seq NOT BETWEEN (policy <> 0) AND {_SEQS}
+        OR at < (policy <> 0) LIMIT ?
 """
+_KEY: Final = "key IN (?, CAST(? AS BLOB))"
+"""One flipped bit makes bytes of a key's text: it is the same key, and rotten."""
 _MOST_VALUES: Final = 4 * 64
 """Of one statement: 64 events, so that few statements are enough and each is prepared once."""
 _NAMED: Final = "typeof(name) = 'text'"
 """A policy whose name is none any more is not found by any: its events are of no policy."""
 # From the first event of one policy to the first one of the next, not over all events. After the
 # last id of a number, not from the first one of the next: that number may be more than ids hold.
+# And where an event would be number 0 of a policy, whose first one is number 1.
 _OWNERLESS: Final = f"""
     WITH RECURSIVE found(number) AS (
         SELECT min(id) >> {SEQ_BITS} FROM events
@@ -54,6 +58,8 @@ _OWNERLESS: Final = f"""
     )
     SELECT number FROM found
     WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM policies WHERE {_NAMED})
+    UNION
+    SELECT number FROM policies WHERE EXISTS (SELECT 1 FROM events WHERE id = number << {SEQ_BITS})
     ORDER BY number
 """
 PAGE_BITS: Final = 12
@@ -177,7 +183,7 @@ class SqliteReader:
     def keyed(self, policy: int, key: str) -> Row | None:
         """Return the event that an idempotency key was used for, if it is still kept."""
         found = self._connection.execute(
-            "SELECT seq FROM idempotency WHERE policy = ? AND key = ?", (policy, key)
+            f"SELECT seq FROM idempotency WHERE policy = ? AND {_KEY}", (policy, key, key)
         ).fetchone()
         if found is None:
             return None
@@ -190,10 +196,10 @@ class SqliteReader:
     def kept(self, policy: int, key: str) -> tuple[int | None, int | None]:
         """Return what is kept of an idempotency key: event and time, None where they are none."""
         found = self._connection.execute(
-            "SELECT seq, at FROM idempotency WHERE policy = ? AND key = ?", (policy, key)
+            f"SELECT seq, at FROM idempotency WHERE policy = ? AND {_KEY}", (policy, key, key)
         ).fetchone()
         seq, at = found or (None, None)
-        return _seq(seq), at if isinstance(at, int) else None
+        return _seq(seq), at if isinstance(at, int) and at > 0 else None
 
     def rotten_kept(self, limit: int) -> list[str]:
         """Return what is kept of idempotency keys and was written by nobody: which, in words."""
@@ -305,11 +311,13 @@ class SqliteWriter(SqliteReader):
         """Add a policy; None if there is one of this name."""
         self.begin()
         found = self._connection.execute(
-            # Not after a rotten number, for whose next one there are no ids.
-            "INSERT INTO policies (number, name) SELECT coalesce(max(number), 0) + 1, ? "
-            "FROM policies WHERE number BETWEEN 0 AND ? "
-            "ON CONFLICT DO NOTHING RETURNING number, name",
-            (name, _POLICIES - 2),
+            # Not after a rotten number, for whose next one there are no ids; nor one under which
+            # there are events, of a policy whose own number is rotten.
+            "INSERT INTO policies (number, name) SELECT 1 + max("
+            "coalesce((SELECT max(number) FROM policies WHERE number BETWEEN 0 AND ?), 0), "
+            f"coalesce((SELECT max(id) >> {SEQ_BITS} FROM events WHERE id BETWEEN 0 AND ?), 0)), "
+            "? WHERE true ON CONFLICT DO NOTHING RETURNING number, name",
+            (_POLICIES - 2, _ids(_POLICIES - 2)[1], name),
         ).fetchall()
         self.pages += 3
         return PolicyRow._make(found[0]) if found else None
@@ -340,8 +348,8 @@ class SqliteWriter(SqliteReader):
         """Drop idempotency keys from before this time (microseconds since 1970)."""
         self.begin()
         done = self._connection.execute(
-            # What is no time is older than any to SQLite, and may be of now.
-            "DELETE FROM idempotency WHERE at < ? AND typeof(at) = 'integer'",
+            # What is no time, or from before 1970, is rotten, and may be of now.
+            "DELETE FROM idempotency WHERE at < ? AND at > 0 AND typeof(at) = 'integer'",
             (before,),
         )
         self.pages += 2 + max(done.rowcount, 0)  # each may lie on a page of its own
