@@ -255,7 +255,7 @@ def test_nothing_goes_on_when_it_is_ended(
     database: Path, tmp_path: Path, way: list[str], number: signal.Signals
 ) -> None:
     if way is WITHIN and number == signal.SIGKILL:
-        pytest.skip("nobody is told")
+        pytest.skip("a process that is killed tells its child nothing")
     with auditing(way, database, tmp_path) as (process, pipe):
         process.send_signal(number)
         assert process.wait(30) == (130 if number == signal.SIGINT else -number)
