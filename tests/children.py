@@ -8,7 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-__all__ = ["child", "line"]
+__all__ = ["READS", "child", "line"]
+
+READS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM events").fetchone()
+print("reads", flush=True)
+sys.stdin.read()
+"""
+"""Reads a SQLite file from the moment on when it says so, until it ends."""
 
 
 @contextlib.contextmanager

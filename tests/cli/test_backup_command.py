@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from children import child, line
+from children import READS, child, line
 from handrail.cli import main
 from handrail.files import sync_folder
 from handrail.service.store.open import open_store
@@ -242,16 +242,6 @@ def test_the_write_ahead_log_of_what_was_there_goes_with_it(database: Path, tmp_
     assert restore(out, database) == 0
     assert not database.with_name("log.db-wal").exists()
     assert counts(database) == [20, 5]
-
-
-READS = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("BEGIN")
-connection.execute("SELECT count(*) FROM events").fetchone()
-print("reads", flush=True)
-sys.stdin.read()
-"""
 
 
 def test_what_is_only_in_the_write_ahead_log_is_not_lost_to_a_reader(

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from socket import socket
 from typing import Any
 
@@ -22,7 +21,6 @@ from client.misbehaving import ANSWER, Asked, Server, after, answer, misbehaving
 from client.views import LEARNED
 from handrail.client import ServiceError, unsaid
 from handrail.client.reporting import AsyncReporter
-from handrail.client.unsaid import Taken, Unsaid
 from handrail.service.limits import Limits
 
 PLENTY = 60.0
@@ -62,17 +60,6 @@ def with_the_next() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unsaid, "_LINGER", 10.0 * PLENTY)
         yield
-
-
-@contextmanager
-def carried(said: Unsaid, policy: str) -> Iterator[Taken]:
-    """Let a request carry words, as the client does."""
-    taken = Taken(said, policy)
-    try:
-        taken.take()
-        yield taken
-    finally:
-        taken.over = True
 
 
 def words(asked: Asked) -> list[str] | None:
@@ -577,68 +564,6 @@ def test_a_client_that_hands_decisions_on_says_only_what_it_is_told(
         assert client.flush(PLENTY)
         sent = [said for _, said in all_words(server)]
     assert sent == [None, None, [choices[0].id]]
-
-
-# -- the list itself, on a clock of the test's -------------------------------------------------
-
-
-def test_words_wait_a_moment_for_a_request_that_takes_them_along() -> None:
-    said = Unsaid(room=10)
-    said.add("shop", ["a"], now=0.0)
-    said.add("shop", ["b"], now=0.1)
-    assert said.wait(now=0.2) == pytest.approx(0.3)
-    assert said.due(now=0.2) is None
-    with carried(said, "shop") as taken:
-        assert taken.ids == ["a", "b"]
-        assert said.wait(now=0.2) is None  # under way
-        taken.heard()
-    assert len(said) == 0
-
-
-def test_a_policy_whose_words_are_due_is_named() -> None:
-    said = Unsaid(room=10)
-    said.add("shop", ["a"], now=0.3)
-    said.add("blog", ["b"], now=0.0)
-    assert said.due(now=0.6) == "blog"
-    said.hurry(now=0.6)
-    with carried(said, "blog") as taken:
-        taken.heard()
-    assert said.due(now=0.6) == "shop"
-
-
-def test_while_the_service_is_away_words_are_tried_less_and_less_often_for_an_hour() -> None:
-    said = Unsaid(room=10)
-    said.add("shop", ["a"], now=0.0)
-    now, tries = 0.0, 0
-    while (wait := said.wait(now)) is not None:
-        now += wait
-        with carried(said, "shop") as taken:
-            tries += 1
-            taken.away(now)
-    assert 3_600.0 < now < 3_700.0
-    assert tries < 150
-    assert (said.said, said.forgotten, len(said)) == (0, 1, 0)
-
-
-def test_a_pause_does_not_keep_words_from_a_request_that_is_sent_anyhow() -> None:
-    said = Unsaid(room=10)
-    said.add("shop", ["a"], now=0.0)
-    with carried(said, "shop") as taken:
-        taken.away(1.0)
-    assert said.due(now=1.1) is None
-    with carried(said, "shop") as taken:
-        assert taken.ids == ["a"]
-
-
-def test_a_word_forgotten_or_withdrawn_while_it_is_under_way_does_not_come_back() -> None:
-    said = Unsaid(room=2)
-    said.add("shop", ["a", "b"], now=0.0)
-    with carried(said, "shop"):
-        said.add("shop", ["c"], now=0.1)  # forgets a
-        said.withdraw("shop", ["b"])
-    with carried(said, "shop") as taken:
-        assert taken.ids == ["c"]
-    assert (said.forgotten, len(said)) == (1, 1)
 
 
 def test_words_are_json_that_the_service_reads() -> None:

@@ -20,6 +20,7 @@ from handrail.service.messages import Answer, DecideRequest, ModeRequest
 from handrail.service.problems import Problem
 from handrail.service.server import Settings, first_keys
 from handrail.service.store.open import open_store
+from handrail.service.store.protocol import KeyRow
 from rotten import change, lenient
 from service_logs import fruit
 
@@ -49,18 +50,24 @@ ROTTEN = [
 ]
 
 
+def made(path: Path, rotten: str) -> list[tuple[str, KeyRow]]:
+    """Make a database with a key for an admin, whose row rots, and a sound one to read."""
+    keys = [new_key("admin"), new_key("read")]
+    store = open_store(str(path))
+    with store.writing() as writer:
+        for _, row in keys:
+            writer.add_key(row)
+    store.close()
+    lenient(path, "keys", f"UPDATE keys SET {rotten} WHERE id = ?", keys[0][1].id)
+    return keys
+
+
 @pytest.mark.parametrize("rotten", ROTTEN)
 def test_a_rotten_key_opens_nothing_and_the_others_do(
     tmp_path: Path, rotten: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "log.db"
-    (bad, bad_row), (good, good_row) = new_key("admin"), new_key("read")
-    store = open_store(str(path))
-    with store.writing() as writer:
-        writer.add_key(bad_row)
-        writer.add_key(good_row)
-    store.close()
-    lenient(path, "keys", f"UPDATE keys SET {rotten} WHERE id = ?", bad_row.id)
+    (bad, _), (good, good_row) = made(path, rotten)
 
     async def story() -> None:
         store = open_store(str(path), exclusive=True)
@@ -92,13 +99,7 @@ def test_commands_go_on_beside_a_rotten_key(
     tmp_path: Path, rotten: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "log.db"
-    (_, bad), (_, good) = new_key("admin"), new_key("read")
-    store = open_store(str(path))
-    with store.writing() as writer:
-        writer.add_key(bad)
-        writer.add_key(good)
-    store.close()
-    lenient(path, "keys", f"UPDATE keys SET {rotten} WHERE id = ?", bad.id)
+    (_, bad), (_, good) = made(path, rotten)
     at = ["--database", str(path)]
     assert main(["keys", "list", *at]) == 0
     said = capsys.readouterr()

@@ -1,7 +1,11 @@
-"""A write-ahead log whose database file is gone: nothing is made in that file's place."""
+"""A write-ahead log whose database file is gone or damaged: what is in it is lost to nobody.
+
+Nothing is made in the place of a file that is gone, and no pages are moved into a damaged one.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +16,8 @@ from handrail.cli import main
 from handrail.errors import InputError
 from handrail.service.store.backup import back_up, restore
 from handrail.service.store.open import open_store
+from handrail.service.store.protocol import StoreBroken
+from handrail.service.store.sqlite import SqliteStore
 from logs import add, chain
 
 KILLED = """
@@ -139,3 +145,49 @@ def test_a_folder_may_be_linked_to(path: Path, tmp_path: Path) -> None:
     link = tmp_path.with_name(f"{tmp_path.name}-link")
     link.symlink_to(tmp_path)
     assert events(link / path.name) == 40
+
+
+def damaged(path: Path) -> None:
+    """Write over the last pages of a file, which are not where its mark is."""
+    with path.open("r+b") as file:
+        file.seek(-8 * 4096, os.SEEK_END)
+        file.write(b"\xff" * 8 * 4096)
+
+
+@pytest.mark.parametrize("by", ["who writes", "who reads"])
+def test_no_pages_are_moved_into_a_file_that_is_damaged(tmp_path: Path, by: str) -> None:
+    """What is in the write-ahead log is sound, and may be the only place where it is."""
+    path = tmp_path / "log.db"
+    store = open_store(str(path), exclusive=True)
+    assert isinstance(store, SqliteStore)
+    policy = add(store, "news", 400)
+    store._checkpoint()
+    with store.writing() as writer:
+        writer.append(policy, chain(401, 420))
+    damaged(path)
+    content, log = path.read_bytes(), wal(path).read_bytes()
+    store._connection.execute("PRAGMA shrink_memory")
+    store._connection.execute("PRAGMA cache_size=1")
+    store._connection.execute("PRAGMA cache_size=2000")
+    with pytest.raises(StoreBroken, match="SQLITE_CORRUPT"):  # noqa: PT012
+        if by == "who writes":
+            with store.writing() as writer:
+                writer.events(policy)
+        else:
+            with store.reading() as reader:
+                reader.events(policy)
+    store.close()
+    del store
+    assert path.read_bytes() == content
+    assert wal(path).read_bytes() == log
+
+
+def test_no_pages_are_moved_into_a_file_that_cannot_be_opened(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(100)  # behind the head, by which the file is told from others
+        file.write(b"\xff" * (path.stat().st_size - 100))
+    content, log = path.read_bytes(), wal(path).read_bytes()
+    with pytest.raises(InputError, match="is damaged"):
+        open_store(str(path), exclusive=True)
+    assert path.read_bytes() == content
+    assert wal(path).read_bytes() == log
